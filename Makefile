@@ -1,0 +1,59 @@
+# The two commands of the README, `make demo` and `make test`, need python3 (3.11 to 3.13) and make, nothing else.
+# Packages are installed once, into .venv; after that both work without a network.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-all lint types check format bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo      sample the paper's funnel two ways and draw a picture of it"
+	@echo "make test      lint, types and tests"
+	@echo "make test-all  the slow tests too"
+	@echo "make format    put the code into its format"
+	@echo "make bench     print every figure that the docs quote"
+	@echo "make clean     remove .venv and all that was made"
+
+demo: $(VENV)/.installed-demo
+	@$(BIN)/mongepatch demo
+
+test: check
+	$(BIN)/pytest
+
+test-all: check
+	$(BIN)/pytest -m "slow or not slow"
+
+check: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.installed-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev
+	$(BIN)/mongepatch bench step
+	$(BIN)/mongepatch bench scaling
+	$(BIN)/mongepatch bench funnel
+	$(BIN)/mongepatch bench schemes
+	$(BIN)/mongepatch bench progress
+
+clean:
+	rm -rf $(VENV) build dist demo.png .mypy_cache .pytest_cache .ruff_cache
+	find src tests -name __pycache__ -type d -exec rm -rf {} +
+
+$(VENV)/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "make: $(PYTHON) must be Python 3.11, 3.12 or 3.13; set another with 'make PYTHON=python3.12 …'." >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
+	  echo "make: '$(PYTHON) -m venv' failed; on Debian and Ubuntu it is in the package python3-venv." >&2; exit 1; }
+
+# One stamp for each set of extras: .installed-demo, .installed-dev.
+$(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
+	@echo "installing mongepatch[$*] into $(VENV) …"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]" || { \
+	  echo "make: installing mongepatch[$*] failed; pip says why above. It needs a network the first time." >&2; exit 1; }
+	@touch $@

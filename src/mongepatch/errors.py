@@ -1,0 +1,33 @@
+"""Errors that a user can act on: each message says what to change.
+
+Bad input is refused at the door with one of these. What goes wrong *during* a run never raises: it is a code in
+`mongepatch.Info` (see `mongepatch.Failure`), counted in `sample_stats`.
+"""
+
+
+class MongepatchError(Exception):
+    """Base of every error that mongepatch raises on purpose."""
+
+
+class LogDensityError(MongepatchError, ValueError):
+    """The log density cannot be sampled: wrong output, no derivative, or not finite where chains start."""
+
+
+class ParameterError(MongepatchError, TypeError):
+    """The parameters are not a pytree of real, continuous arrays of the expected structure."""
+
+
+class MetricError(MongepatchError, ValueError):
+    """A metric's own numbers are invalid: negative α, an inverse mass that is no covariance, a wrong shape."""
+
+
+class SettingError(MongepatchError, ValueError):
+    """A sampler setting is out of range: step size, number of steps, chains, draws."""
+
+
+class MissingExtraError(MongepatchError, ImportError):
+    """An optional dependency is needed and not installed."""
+
+
+class SamplingWarning(UserWarning):
+    """A finished run has something that its reader must know before using the draws."""

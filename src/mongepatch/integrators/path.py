@@ -1,0 +1,78 @@
+"""Trajectories as data, for looking at dynamics rather than sampling with them."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._typing import LogDensity
+from mongepatch.errors import ParameterError
+from mongepatch.integrators.lagrangian import Lagrangian, Motion, Phase, Scheme
+from mongepatch.metrics import Metric, energy, hamiltonian
+from mongepatch.metrics.base import fitted
+from mongepatch.settings import positive_count
+
+
+class Path(NamedTuple):
+    """Every point of a trajectory, in flat coordinates: row n is the end of a trajectory of n steps.
+
+    `energy − log_volume` and `hamiltonian` both stay nearly constant, with an error of order ε²; the first is what
+    acceptance is decided by.
+    """
+
+    position: jax.Array
+    """x, of shape (num_steps + 1, D)."""
+    velocity: jax.Array
+    """v, of shape (num_steps + 1, D)."""
+    energy: jax.Array
+    """E(x, v) = −ℓ − ½ log det G + ½ vᵀGv."""
+    log_volume: jax.Array
+    """log|det ∂(x, v)/∂(x₀, v₀)|."""
+    hamiltonian: jax.Array
+    """−ℓ + ½ log det G + ½ vᵀGv."""
+
+
+def integrate(
+    logdensity: LogDensity,
+    metric: Metric,
+    position: Any,
+    velocity: Any,
+    step_size: Any,
+    num_steps: int,
+    *,
+    scheme: Scheme = "merged",
+) -> Path:
+    """Follow Lagrangian dynamics in any metric from a given position and velocity.
+
+    Args:
+        logdensity: log density of a flat vector; a `Target` will do.
+        metric: the geometry to move in.
+        position: where to start, of shape (D,).
+        velocity: how to start, of shape (D,).
+        step_size: ε; a negative one goes back in time.
+        num_steps: how many steps.
+        scheme: "merged" or "paper", as for `lmc`.
+
+    Returns:
+        A `Path` of num_steps + 1 points.
+    """
+    position = jnp.asarray(position, jnp.result_type(float))
+    velocity = jnp.asarray(velocity, position.dtype)
+    if position.ndim != 1 or velocity.shape != position.shape:
+        raise ParameterError(
+            "position and velocity must be flat vectors of one length; "
+            f"their shapes are {position.shape} and {velocity.shape}."
+        )
+    num_steps = positive_count("num_steps", num_steps)
+    metric = fitted(metric, position)
+    step_size = jnp.asarray(step_size, position.dtype)
+    point, _ = metric.at(logdensity, position)
+    start = Phase(point, Motion(velocity, jnp.zeros((), position.dtype)))
+    rows = Lagrangian(scheme).path(logdensity, metric, start, step_size, num_steps)
+    return Path(
+        rows.point.position,
+        rows.motion.velocity,
+        jax.vmap(lambda phase: energy(metric, phase.point, phase.motion.velocity))(rows),
+        rows.motion.log_volume,
+        jax.vmap(lambda phase: hamiltonian(metric, phase.point, phase.motion.velocity))(rows),
+    )

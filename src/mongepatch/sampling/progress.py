@@ -1,0 +1,58 @@
+"""A progress bar with what a waiting person wants to know: rate, acceptance, divergences, time left."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from mongepatch._extras import require
+from mongepatch.kernels import Info
+
+
+class Report(Protocol):
+    """Told of every finished chunk."""
+
+    def __call__(self, info: Info) -> None:
+        """Take the info of some draws, with leading axes (draw, chain)."""
+
+
+@contextmanager
+def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Report]:
+    """A report that draws a bar on the terminal, or does nothing."""
+    if not show:
+        yield lambda info: None
+        return
+    rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
+    columns = (
+        rich_progress.TextColumn("sampling"),
+        rich_progress.BarColumn(),
+        rich_progress.MofNCompleteColumn(),
+        rich_progress.TextColumn("{task.fields[note]}"),
+        rich_progress.TimeRemainingColumn(),
+    )
+    # Redrawn once a chunk and not by a timer: a timer's thread would take time from the sampler.
+    with rich_progress.Progress(*columns, console=_stderr_console(), auto_refresh=False) as bar:
+        yield _BarReport(bar, total, chains)
+
+
+class _BarReport:
+    def __init__(self, bar: Any, total: int, chains: int) -> None:
+        self._bar, self._chains = bar, chains
+        self._task = bar.add_task("sampling", total=total, note="compiling …")
+        self._done, self._accepted, self._diverged = 0, 0.0, 0
+        self._started = time.perf_counter()
+        bar.refresh()
+
+    def __call__(self, info: Info) -> None:
+        self._done += info.lp.shape[0]
+        self._accepted += float(info.acceptance_rate.sum())
+        self._diverged += int(info.diverging.sum())
+        draws = self._done * self._chains
+        rate = draws / (time.perf_counter() - self._started)
+        divergences = "1 divergence" if self._diverged == 1 else f"{self._diverged:,} divergences"
+        note = f"{rate:,.0f} draws/s · acceptance {self._accepted / draws:.2f} · {divergences}"
+        self._bar.update(self._task, completed=self._done, note=note, refresh=True)
+
+
+def _stderr_console() -> Any:
+    return require("rich.console", "sample", "A progress bar").Console(stderr=True)

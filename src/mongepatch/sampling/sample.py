@@ -1,0 +1,156 @@
+"""One call from a log density to draws."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._extras import require
+from mongepatch._typing import LogDensity, PyTree
+from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
+from mongepatch.integrators import Lagrangian, Scheme
+from mongepatch.kernels.lmc import init as lmc_init
+from mongepatch.metrics import Metric
+from mongepatch.metrics.base import fitted
+from mongepatch.sampling.chunks import Settings
+from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.run import Result, run
+from mongepatch.sampling.starts import starting_points
+from mongepatch.settings import positive_count, positive_step
+from mongepatch.targets import Target
+from mongepatch.targets.checks import check_density, check_differentiable
+from mongepatch.trajectories import Static
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def sample(
+    target: Target | LogDensity,
+    init: PyTree = None,
+    *,
+    metric: Metric,
+    trajectory: Static,
+    step_size: float,
+    draws: int = 1000,
+    warmup: int = 1000,
+    chains: int = 4,
+    seed: int | jax.Array = 0,
+    scheme: Scheme = "merged",
+    jitter: float = 1.0,
+    init_per_chain: bool = False,
+    dims: Mapping[str, Sequence[str]] | None = None,
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    progress: bool = True,
+) -> "DataTree":
+    """Draw from a density with Lagrangian Monte Carlo.
+
+    Chains run side by side, compiled once for a density and its shapes: another metric of the same kind, step size,
+    trajectory or seed does not compile again. Draws are reproducible from the seed.
+
+    Args:
+        target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
+        init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
+            parameters. A `Target` takes a flat vector too, or knows where to start by itself.
+        metric: `Euclidean(...)` for HMC, `Monge(alpha, ...)`, or a metric of your own.
+        trajectory: `Static(num_steps, jitter)`.
+        step_size: ε > 0.
+        draws: draws of each chain to keep.
+        warmup: draws of each chain to make first and throw away.
+        chains: number of chains.
+        seed: a whole number, or a `jax.random.key`.
+        scheme: "merged" or "paper", as for `lmc`.
+        jitter: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
+        init_per_chain: whether the arrays of `init` have a leading axis with one starting point a chain.
+        dims: names of the dimensions of each parameter.
+        coords: labels along those dimensions.
+        progress: whether to show a progress bar.
+
+    Returns:
+        A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema. `sample_stats` has `lp`,
+        `acceptance_rate`, `step_size`, `n_steps`, `n_grad`, `diverging`, `energy`, `energy_error`, `alpha`,
+        `log_volume`, and `accepted` and `failure`; see `Info` for what each one means.
+
+    Raises:
+        LogDensityError: the density cannot be sampled.
+        ParameterError: the starting point is missing or is no pytree of real numbers.
+        MetricError: the metric does not fit the parameters.
+        SettingError: a number is out of range.
+    """
+    require("arviz_base", "sample", "mongepatch.sample")
+    draws = positive_count("draws", draws)
+    warmup = positive_count("warmup", warmup, least=0)
+    chains = positive_count("chains", chains)
+    step_size = positive_step(step_size)
+    if not (np.isfinite(jitter) and jitter >= 0):
+        raise SettingError(f"jitter must be finite and at least 0; it is {jitter}.")
+    integrator = Lagrangian(scheme)
+
+    target = _as_target(target, init, init_per_chain, dims, coords)
+    position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
+    check_density(target.logdensity, position)
+    metric = fitted(metric, position)
+    check_differentiable(lambda x: metric.at(target.logdensity, x)[0], position)
+    start_key, run_key = jax.random.split(jax.random.key(seed) if isinstance(seed, int) else seed)
+    points = starting_points(start_key, target, metric, init, chains, jitter=jitter, per_chain=init_per_chain)
+
+    with progress_report(warmup + draws, chains, show=progress) as report:
+        result = run(
+            run_key,
+            jax.jit(jax.vmap(lambda x: lmc_init(x, target.logdensity, metric)))(points),
+            Settings(metric, jnp.asarray(step_size, points.dtype), trajectory),
+            target=target,
+            integrator=integrator,
+            warmup=warmup,
+            draws=draws,
+            report=report,
+        )
+    _warn(result)
+    attrs = {"sampling_time": result.seconds, "tuning_steps": warmup, "metric": type(metric).__name__, "scheme": scheme}
+    return to_datatree(result.draws, result.stats, target, attrs)
+
+
+def _as_target(
+    target: Target | LogDensity,
+    init: PyTree,
+    init_per_chain: bool,
+    dims: Mapping[str, Sequence[str]] | None,
+    coords: Mapping[str, Sequence[Any]] | None,
+) -> Target:
+    if not callable(target):
+        raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}.")
+    if init_per_chain and init is None:
+        raise ParameterError("init_per_chain=True needs init, with one starting point a chain.")
+    if not isinstance(target, Target):
+        if init is None:
+            raise ParameterError(
+                "A log density needs init, one point of its parameters, to know their names and shapes."
+            )
+        target = Target.from_density(target, jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init)
+    return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})
+
+
+def _warn(result: Result) -> None:
+    """Say what a reader of the draws must know."""
+    diverging = result.stats["diverging"]
+    if diverging.any():
+        warnings.warn(
+            f"{diverging.sum():,} of {diverging.size:,} trajectories diverged: the step size is too long for the "
+            "sharpest parts of the density, which the draws may miss. Try a smaller step_size, or compare the tails "
+            "with another metric.",
+            SamplingWarning,
+            stacklevel=3,
+        )
+    rounding = float(np.finfo(result.stats["lp"].dtype).eps) * float(np.abs(result.stats["energy"]).max())
+    if rounding > 0.01:
+        warnings.warn(
+            f"Rounding errors of the energy are about {rounding:.2g}, enough to touch acceptance: switch double "
+            'precision on, jax.config.update("jax_enable_x64", True), before making any array.',
+            SamplingWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,101 @@
+"""Where chains start: dispersed, and only where the density and its geometry are finite."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._typing import PRNGKey, PyTree, Vector
+from mongepatch.errors import LogDensityError, ParameterError
+from mongepatch.metrics import Metric
+from mongepatch.targets import Target
+from mongepatch.targets.layout import Layout
+
+Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
+
+_SPREADS = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""How far from a given point to try, relative to the jitter: nearer each time, at last the point itself."""
+
+
+def starting_points(
+    key: PRNGKey, target: Target, metric: Metric, init: PyTree, chains: int, *, jitter: float, per_chain: bool
+) -> jax.Array:
+    """One point a chain, flat, of shape (chains, D): given by the user, around the user's, or the target's own."""
+    if per_chain:
+        points = one_per_chain(init, chains, target.layout)
+    elif init is not None:
+        points = dispersed(key, chains, around(target.layout.flat(init), jitter), target, metric)
+    elif target.start is not None:
+        start = target.start
+        points = dispersed(key, chains, lambda chain_key, _: start(chain_key), target, metric)
+    else:
+        raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
+    check_starts(points, target, metric)
+    return points
+
+
+def around(center: Vector, jitter: float) -> Proposal:
+    """Propose points that are uniform within `jitter` of a given one in every coordinate."""
+
+    def propose(key: PRNGKey, spread: Any) -> Vector:
+        return center + spread * jitter * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0)
+
+    return propose
+
+
+def dispersed(key: PRNGKey, chains: int, propose: Proposal, target: Target, metric: Metric) -> jax.Array:
+    """One starting point a chain, of shape (chains, D); one that cannot be used is proposed anew."""
+    numbers = jnp.arange(chains)
+    points, usable = None, np.zeros(chains, bool)
+    for attempt, spread in enumerate(_SPREADS):
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), numbers)
+        proposed = jax.vmap(propose, (0, None))(keys, spread)
+        points = proposed if points is None else jnp.where(usable[:, None], points, proposed)
+        usable = _usable(points, target, metric)
+        if usable.all():
+            break
+    assert points is not None  # there is at least one spread
+    return points
+
+
+def one_per_chain(init: PyTree, chains: int, layout: Layout) -> jax.Array:
+    """Starting points that the user gave, one a chain along the leading axis of every array."""
+    for leaf in jax.tree.leaves(init):
+        if jnp.shape(leaf)[:1] != (chains,):
+            raise ParameterError(
+                f"With init_per_chain=True every array of init must have a leading axis of length chains = {chains}; "
+                f"there is one of shape {jnp.shape(leaf)}."
+            )
+    return jnp.stack([layout.flat(jax.tree.map(lambda leaf, i=i: leaf[i], init)) for i in range(chains)])
+
+
+def check_starts(points: jax.Array, target: Target, metric: Metric) -> None:
+    """Raise unless every chain can move away from where it starts, and say what is wrong."""
+    values, gradients = jax.vmap(jax.value_and_grad(target.logdensity))(points)
+    usable = _usable(points, target, metric)
+    if not usable.all():
+        where = "every starting point" if not usable.any() else f"{(~usable).sum()} of {usable.size} starting points"
+        if not np.isfinite(values).all():
+            bad = values[~np.isfinite(values)][0]
+            raise LogDensityError(
+                f"The log density is {bad} at {where}. Start where it is finite, or check its support: parameters "
+                "that must be positive or bounded have to be transformed to the whole real line."
+            )
+        what = "gradient" if not np.isfinite(gradients).all() else "curvature"
+        raise LogDensityError(
+            f"The log density is finite but its {what} is not at {where}. A common cause is jnp.where over a branch "
+            "that overflows, or a square root or norm at exactly 0."
+        )
+    if len(points) > 1 and not gradients.any() and np.ptp(values) > 0:
+        raise LogDensityError(
+            "The log density differs between starting points but its gradient is 0 at all of them: it is not "
+            "differentiable. Look for rounding, casts to whole numbers, or jax.lax.stop_gradient."
+        )
+
+
+def _usable(points: jax.Array, target: Target, metric: Metric) -> np.ndarray:
+    geometry = jax.jit(jax.vmap(lambda x: metric.at(target.logdensity, x)[0]))(points)
+    finite = [np.isfinite(leaf).reshape(len(points), -1).all(axis=1) for leaf in jax.tree.leaves(geometry)]
+    return np.asarray(np.logical_and.reduce(finite))

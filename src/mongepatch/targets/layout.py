@@ -1,0 +1,108 @@
+"""How named parameters lie in a flat vector."""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._typing import PyTree, Vector
+from mongepatch.errors import ParameterError
+
+_RESERVED = frozenset({"chain", "draw"})
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names and shapes of the parameters, in the order in which a flat vector holds them.
+
+    Layouts compare by value, so that a log density wrapped twice with the same layout is compiled once.
+    """
+
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    treedef: Any = None
+    """Structure of the user's pytree; None for a dict in the order of `names`."""
+
+    @classmethod
+    def of(cls, tree: PyTree) -> "Layout":
+        """The layout of a pytree of parameters: dict keys are names, a bare array is called `x`."""
+        leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
+        names = tuple(_name(path) for path, _ in leaves)
+        if not leaves:
+            raise ParameterError("init holds no parameters: give an array, or a dict of arrays.")
+        if len(set(names)) < len(names) or _RESERVED & set(names):
+            raise ParameterError(
+                f"Parameter names must be distinct and must not be 'chain' or 'draw'; they are {list(names)}."
+            )
+        return cls(names, tuple(jnp.shape(leaf) for _, leaf in leaves), treedef)
+
+    @property
+    def size(self) -> int:
+        """Length of the flat vector."""
+        return sum(math.prod(shape) for shape in self.shapes)
+
+    def named(self, flat: Vector) -> dict[str, jax.Array]:
+        """The parts of a flat vector by name."""
+        return dict(zip(self.names, self._parts(flat), strict=True))
+
+    def tree(self, flat: Vector) -> PyTree:
+        """The user's pytree."""
+        return self.named(flat) if self.treedef is None else self.treedef.unflatten(self._parts(flat))
+
+    def flat(self, tree: PyTree) -> Vector:
+        """The flat vector of a pytree of this layout; a vector that is flat already is taken as it is."""
+        if self.treedef is None and not isinstance(tree, dict):
+            leaves = [tree]
+            expected: tuple[tuple[int, ...], ...] = ((self.size,),)
+        else:
+            leaves, expected = self._ordered_leaves(tree), self.shapes
+        arrays = [_real(name, leaf) for name, leaf in zip(self.names, leaves, strict=False)]
+        if tuple(array.shape for array in arrays) != expected:
+            wanted = dict(zip(self.names, self.shapes, strict=True))
+            raise ParameterError(
+                f"The starting point must have the shapes {wanted}"
+                + (f", or be a flat vector of length {self.size}" if self.treedef is None else "")
+                + f"; it has {[array.shape for array in arrays]}."
+            )
+        return jnp.concatenate([array.ravel() for array in arrays])
+
+    def _ordered_leaves(self, tree: PyTree) -> list[Any]:
+        if self.treedef is None:
+            if set(tree) != set(self.names):
+                raise ParameterError(f"The starting point must name {list(self.names)}; it names {sorted(tree)}.")
+            return [tree[name] for name in self.names]
+        leaves, treedef = jax.tree.flatten(tree)
+        if treedef != self.treedef:
+            raise ParameterError(f"The starting point must have the structure {self.treedef}; it has {treedef}.")
+        return leaves
+
+    def _parts(self, flat: Vector) -> list[jax.Array]:
+        parts, offset = [], 0
+        for shape in self.shapes:
+            size = math.prod(shape)
+            parts.append(flat[offset : offset + size].reshape(shape))
+            offset += size
+        return parts
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    name = jax.tree_util.keystr(path, simple=True, separator=".")
+    if not name:
+        return "x"
+    return f"x_{name}" if name[0].isdigit() else name
+
+
+def _real(name: str, leaf: Any) -> jax.Array:
+    """A parameter as a floating-point array, or a refusal."""
+    try:
+        array = jnp.asarray(leaf)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"Parameter {name!r} is not an array of numbers: {leaf!r}.") from error
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        raise ParameterError(
+            f"Parameter {name!r} has type {array.dtype}; the sampler moves through real numbers. Write the starting "
+            "value as a float (0.0, not 0), and sum a discrete parameter out of the density."
+        )
+    return array

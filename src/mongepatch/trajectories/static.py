@@ -1,0 +1,41 @@
+"""A trajectory whose length does not depend on where it goes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._pytree import is_concrete, pytree
+from mongepatch._typing import Count, PRNGKey
+from mongepatch.errors import SettingError
+from mongepatch.settings import positive_count
+
+
+@pytree
+@dataclass(frozen=True, init=False)
+class Static:
+    """A number of integration steps that is fixed, or drawn afresh for every trajectory.
+
+    Args:
+        num_steps: the longest trajectory, in steps.
+        jitter: between 0 and 1. The number of steps is uniform on the whole numbers from (1 − jitter) · num_steps, at
+            least 1, to num_steps: 0 keeps it fixed, 1 draws it from 1 … num_steps. Some jitter keeps a trajectory
+            from closing on itself in directions whose period it happens to match.
+    """
+
+    num_steps: Any
+    jitter: Any
+
+    def __init__(self, num_steps: Any, jitter: Any = 0.0) -> None:
+        if is_concrete(num_steps):
+            num_steps = positive_count("num_steps", num_steps)
+        if is_concrete(jitter) and not 0 <= jitter <= 1:
+            raise SettingError(f"jitter must be between 0 and 1; it is {jitter}.")
+        object.__setattr__(self, "num_steps", jnp.asarray(num_steps, jnp.result_type(int)))
+        object.__setattr__(self, "jitter", jnp.asarray(jitter, jnp.result_type(float)))
+
+    def length(self, key: PRNGKey) -> Count:
+        """The number of steps of the next trajectory."""
+        shortest = jnp.maximum(1, jnp.round((1 - self.jitter) * self.num_steps).astype(self.num_steps.dtype))
+        return jax.random.randint(key, (), shortest, self.num_steps + 1)
