@@ -1,6 +1,5 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from mongepatch.integrators import Lagrangian
 from mongepatch.kernels import Info, State
 from mongepatch.kernels.lmc import step as lmc_step
 from mongepatch.metrics import Metric
+from mongepatch.targets.layout import Layout
 from mongepatch.trajectories import Static
 
 
@@ -30,7 +30,7 @@ class Rows(NamedTuple):
     info: Info
 
 
-@partial(jax.jit, static_argnames=("logdensity", "named", "integrator", "capacity"))
+@partial(jax.jit, static_argnames=("logdensity", "layout", "integrator", "capacity"))
 def run_chunk(
     key: PRNGKey,
     states: State,
@@ -39,7 +39,7 @@ def run_chunk(
     settings: Settings,
     *,
     logdensity: LogDensity,
-    named: Callable[[Any], dict[str, jax.Array]],
+    layout: Layout,
     integrator: Lagrangian,
     capacity: int,
 ) -> tuple[State, Rows]:
@@ -60,7 +60,7 @@ def run_chunk(
             return lmc_step(key, state, logdensity, *settings, integrator, length_key=shared_key)
 
         states, info = jax.vmap(step)(keys, states)
-        return states, Rows(jax.vmap(named)(states.position), info)
+        return states, Rows(jax.vmap(layout.named)(states.position), info)
 
     def body(i: Count, carry: tuple[State, Rows]) -> tuple[State, Rows]:
         states, rows = carry

@@ -16,8 +16,8 @@ from mongepatch.targets import Target
 
 _CHUNK_SECONDS = 0.5
 """How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
-_CHUNK_BYTES = 64 * 2**20
-"""How much a chunk may hold."""
+_CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
+"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
 
 
 class Result(NamedTuple):
@@ -41,7 +41,7 @@ def run(
 ) -> Result:
     """Make `warmup` draws of every chain and forget them, then `draws` more and keep them."""
     chains, total = states.logdensity.shape[0], warmup + draws
-    capacity = min(total, max(1, _CHUNK_BYTES // (8 * chains * (target.dimension + len(Info._fields)))))
+    capacity = min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (target.dimension + len(Info._fields)))))
 
     def chunk(states: State, first: int, count: int) -> tuple[State, Rows]:
         made: tuple[State, Rows] = run_chunk(
@@ -51,7 +51,7 @@ def run(
             count,
             settings,
             logdensity=target.logdensity,
-            named=target.layout.named,
+            layout=target.layout,
             integrator=integrator,
             capacity=capacity,
         )

@@ -13,14 +13,13 @@ from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
 from mongepatch.integrators import Lagrangian, Scheme
-from mongepatch.kernels.lmc import init as lmc_init
 from mongepatch.metrics import Metric
 from mongepatch.metrics.base import fitted
 from mongepatch.sampling.chunks import Settings
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.run import Result, run
-from mongepatch.sampling.starts import starting_points
+from mongepatch.sampling.starts import starting_states
 from mongepatch.settings import positive_count, positive_step
 from mongepatch.targets import Target
 from mongepatch.targets.checks import check_density, check_differentiable
@@ -86,7 +85,7 @@ def sample(
     draws = positive_count("draws", draws)
     warmup = positive_count("warmup", warmup, least=0)
     chains = positive_count("chains", chains)
-    step_size = positive_step(step_size)
+    settings = Settings(metric, positive_step(step_size), trajectory)
     if not (np.isfinite(jitter) and jitter >= 0):
         raise SettingError(f"jitter must be finite and at least 0; it is {jitter}.")
     integrator = Lagrangian(scheme)
@@ -94,16 +93,16 @@ def sample(
     target = _as_target(target, init, init_per_chain, dims, coords)
     position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
     check_density(target.logdensity, position)
-    metric = fitted(metric, position)
-    check_differentiable(lambda x: metric.at(target.logdensity, x)[0], position)
+    settings = settings._replace(metric=fitted(metric, position))
+    check_differentiable(lambda x: settings.metric.at(target.logdensity, x)[0], position)
     start_key, run_key = jax.random.split(jax.random.key(seed) if isinstance(seed, int) else seed)
-    points = starting_points(start_key, target, metric, init, chains, jitter=jitter, per_chain=init_per_chain)
+    states = starting_states(start_key, target, settings.metric, init, chains, jitter=jitter, per_chain=init_per_chain)
 
     with progress_report(warmup + draws, chains, show=progress) as report:
         result = run(
             run_key,
-            jax.jit(jax.vmap(lambda x: lmc_init(x, target.logdensity, metric)))(points),
-            Settings(metric, jnp.asarray(step_size, points.dtype), trajectory),
+            states,
+            settings,
             target=target,
             integrator=integrator,
             warmup=warmup,
@@ -129,7 +128,7 @@ def _as_target(
     if not isinstance(target, Target):
         if init is None:
             raise ParameterError(
-                "A log density needs init, one point of its parameters, to know their names and shapes."
+                "Give init, one point of the log density's parameters: it says their names and shapes."
             )
         target = Target.from_density(target, jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init)
     return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})

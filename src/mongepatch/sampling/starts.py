@@ -1,14 +1,17 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey, PyTree, Vector
+from mongepatch._typing import LogDensity, PRNGKey, PyTree, Vector
 from mongepatch.errors import LogDensityError, ParameterError
+from mongepatch.kernels import State
+from mongepatch.kernels.lmc import init as init_state
 from mongepatch.metrics import Metric
 from mongepatch.targets import Target
 from mongepatch.targets.layout import Layout
@@ -19,21 +22,21 @@ _SPREADS = (1.0, 0.5, 0.25, 0.1, 0.0)
 """How far from a given point to try, relative to the jitter: nearer each time, at last the point itself."""
 
 
-def starting_points(
+def starting_states(
     key: PRNGKey, target: Target, metric: Metric, init: PyTree, chains: int, *, jitter: float, per_chain: bool
-) -> jax.Array:
-    """One point a chain, flat, of shape (chains, D): given by the user, around the user's, or the target's own."""
+) -> State:
+    """A state for every chain, at points given by the user, around the user's, or of the target's own."""
     if per_chain:
-        points = one_per_chain(init, chains, target.layout)
+        states = _states(one_per_chain(init, chains, target.layout), metric, logdensity=target.logdensity)
     elif init is not None:
-        points = dispersed(key, chains, around(target.layout.flat(init), jitter), target, metric)
+        states = dispersed(key, chains, around(target.layout.flat(init), jitter), target, metric)
     elif target.start is not None:
         start = target.start
-        points = dispersed(key, chains, lambda chain_key, _: start(chain_key), target, metric)
+        states = dispersed(key, chains, lambda chain_key, _: start(chain_key), target, metric)
     else:
         raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
-    check_starts(points, target, metric)
-    return points
+    check_states(states)
+    return states
 
 
 def around(center: Vector, jitter: float) -> Proposal:
@@ -45,19 +48,18 @@ def around(center: Vector, jitter: float) -> Proposal:
     return propose
 
 
-def dispersed(key: PRNGKey, chains: int, propose: Proposal, target: Target, metric: Metric) -> jax.Array:
-    """One starting point a chain, of shape (chains, D); one that cannot be used is proposed anew."""
-    numbers = jnp.arange(chains)
+def dispersed(key: PRNGKey, chains: int, propose: Proposal, target: Target, metric: Metric) -> State:
+    """A state for every chain; where a proposed point cannot be used, another is proposed."""
     points, usable = None, np.zeros(chains, bool)
     for attempt, spread in enumerate(_SPREADS):
-        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), numbers)
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
         proposed = jax.vmap(propose, (0, None))(keys, spread)
         points = proposed if points is None else jnp.where(usable[:, None], points, proposed)
-        usable = _usable(points, target, metric)
+        states = _states(points, metric, logdensity=target.logdensity)
+        usable = _usable(states)
         if usable.all():
             break
-    assert points is not None  # there is at least one spread
-    return points
+    return states
 
 
 def one_per_chain(init: PyTree, chains: int, layout: Layout) -> jax.Array:
@@ -71,10 +73,9 @@ def one_per_chain(init: PyTree, chains: int, layout: Layout) -> jax.Array:
     return jnp.stack([layout.flat(jax.tree.map(lambda leaf, i=i: leaf[i], init)) for i in range(chains)])
 
 
-def check_starts(points: jax.Array, target: Target, metric: Metric) -> None:
+def check_states(states: State) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
-    values, gradients = jax.vmap(jax.value_and_grad(target.logdensity))(points)
-    usable = _usable(points, target, metric)
+    usable, values, gradients = _usable(states), states.logdensity, states.point.gradient
     if not usable.all():
         where = "every starting point" if not usable.any() else f"{(~usable).sum()} of {usable.size} starting points"
         if not np.isfinite(values).all():
@@ -88,14 +89,20 @@ def check_starts(points: jax.Array, target: Target, metric: Metric) -> None:
             f"The log density is finite but its {what} is not at {where}. A common cause is jnp.where over a branch "
             "that overflows, or a square root or norm at exactly 0."
         )
-    if len(points) > 1 and not gradients.any() and np.ptp(values) > 0:
+    if not gradients.any() and np.ptp(values) > 0:
         raise LogDensityError(
             "The log density differs between starting points but its gradient is 0 at all of them: it is not "
             "differentiable. Look for rounding, casts to whole numbers, or jax.lax.stop_gradient."
         )
 
 
-def _usable(points: jax.Array, target: Target, metric: Metric) -> np.ndarray:
-    geometry = jax.jit(jax.vmap(lambda x: metric.at(target.logdensity, x)[0]))(points)
-    finite = [np.isfinite(leaf).reshape(len(points), -1).all(axis=1) for leaf in jax.tree.leaves(geometry)]
+@partial(jax.jit, static_argnames="logdensity")
+def _states(points: jax.Array, metric: Metric, *, logdensity: LogDensity) -> State:
+    return jax.vmap(lambda x: init_state(x, logdensity, metric))(points)
+
+
+def _usable(states: State) -> np.ndarray:
+    """Which chains start where all of the geometry is finite."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states.point)]
+    finite = [np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1) for leaf in leaves]
     return np.asarray(np.logical_and.reduce(finite))

@@ -11,6 +11,7 @@ from mongepatch._typing import PyTree, Vector
 from mongepatch.errors import ParameterError
 
 _RESERVED = frozenset({"chain", "draw"})
+_BY_NAME = jax.tree.structure(None)  # of no pytree that has parameters; tree structures cannot be compared with None
 
 
 @dataclass(frozen=True)
@@ -22,8 +23,8 @@ class Layout:
 
     names: tuple[str, ...]
     shapes: tuple[tuple[int, ...], ...]
-    treedef: Any = None
-    """Structure of the user's pytree; None for a dict in the order of `names`."""
+    treedef: Any = _BY_NAME
+    """Structure of the user's pytree, where it is not a dict in the order of `names`."""
 
     @classmethod
     def of(cls, tree: PyTree) -> "Layout":
@@ -43,17 +44,21 @@ class Layout:
         """Length of the flat vector."""
         return sum(math.prod(shape) for shape in self.shapes)
 
+    @property
+    def _by_name(self) -> bool:
+        return bool(self.treedef == _BY_NAME)
+
     def named(self, flat: Vector) -> dict[str, jax.Array]:
         """The parts of a flat vector by name."""
         return dict(zip(self.names, self._parts(flat), strict=True))
 
     def tree(self, flat: Vector) -> PyTree:
         """The user's pytree."""
-        return self.named(flat) if self.treedef is None else self.treedef.unflatten(self._parts(flat))
+        return self.named(flat) if self._by_name else self.treedef.unflatten(self._parts(flat))
 
     def flat(self, tree: PyTree) -> Vector:
         """The flat vector of a pytree of this layout; a vector that is flat already is taken as it is."""
-        if self.treedef is None and not isinstance(tree, dict):
+        if self._by_name and not isinstance(tree, dict):
             leaves = [tree]
             expected: tuple[tuple[int, ...], ...] = ((self.size,),)
         else:
@@ -63,13 +68,13 @@ class Layout:
             wanted = dict(zip(self.names, self.shapes, strict=True))
             raise ParameterError(
                 f"The starting point must have the shapes {wanted}"
-                + (f", or be a flat vector of length {self.size}" if self.treedef is None else "")
+                + (f", or be a flat vector of length {self.size}" if self._by_name else "")
                 + f"; it has {[array.shape for array in arrays]}."
             )
         return jnp.concatenate([array.ravel() for array in arrays])
 
     def _ordered_leaves(self, tree: PyTree) -> list[Any]:
-        if self.treedef is None:
+        if self._by_name:
             if set(tree) != set(self.names):
                 raise ParameterError(f"The starting point must name {list(self.names)}; it names {sorted(tree)}.")
             return [tree[name] for name in self.names]

@@ -1,0 +1,166 @@
+"""Refusals at the door: a typed error that says what to change."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mongepatch as mp
+
+
+def sample(logdensity=lambda x: -0.5 * (x**2).sum(), init=None, **overrides):
+    init = jnp.ones(2) if init is None else init
+    options = {"metric": mp.Monge(0.5), "trajectory": mp.Static(3), "step_size": 0.1, "draws": 5, "progress": False}
+    return mp.sample(logdensity, init, **{**options, **overrides})
+
+
+def by_loop(x):
+    return jax.lax.while_loop(lambda c: c[1] < 3, lambda c: (c[0] - 0.5 * x @ x, c[1] + 1), (0.0, 0))[0]
+
+
+def by_callback(x):
+    return jax.pure_callback(lambda x: -0.5 * np.sum(x**2), jax.ShapeDtypeStruct((), x.dtype), x)
+
+
+@pytest.mark.parametrize(
+    ("logdensity", "message"),
+    [
+        (lambda x: -0.5 * x**2, r"shape \(2,\).*\.sum\(\)"),
+        (lambda x: (-0.5 * x @ x)[None], r"shape \(1,\)"),
+        (lambda x: jnp.int32(1), "real number.*int32"),
+        (lambda x: (x @ x) * 1j, "real number.*complex"),
+        (lambda x: {"lp": x @ x}, "returns a dict"),
+        (lambda x: None, "returns a NoneType"),
+        (lambda x: -0.5 * float(np.sum(np.asarray(x)) ** 2), r"jax\.numpy"),
+        (lambda x: -x[0] if x[0] > 0 else x[0], r"jnp\.where"),
+        (lambda x: x["mu"], "failed at the starting point's shapes"),
+        (by_loop, r"not differentiable.*jax\.lax\.scan"),
+        (by_callback, r"not differentiable.*custom_jvp"),
+        (lambda x: -jnp.round(3 * (x**2).sum()), "not differentiable.*rounding"),
+        (lambda x: x @ x * jnp.nan, "is nan at every starting point"),
+        (lambda x: jnp.where(x[0] > 1e3, 0.0, -jnp.inf), "is -inf at every starting point.*support"),
+        (lambda x: x @ x + jnp.inf, "is inf at every starting point"),
+        (lambda x: -jnp.sqrt(0.0 * (x @ x)), "finite but its gradient is not"),
+        (lambda x: -(jnp.abs(x - 1).sum() ** 1.5), "curvature is not"),
+        ("a string", "log density or a Target"),
+    ],
+)
+def test_log_densities_that_cannot_be_sampled(logdensity, message):
+    with pytest.raises(mp.LogDensityError, match=message):
+        sample(logdensity, jitter=0.0 if "curvature" in message else 1.0)
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (0, r"'x' has type int.*0\.0, not 0"),
+        ({"k": jnp.arange(3)}, "'k' has type int"),
+        ({"flag": True}, "'flag' has type bool"),
+        (jnp.ones(2) * 1j, "'x' has type complex"),
+        ({"x": "text"}, "'x' is not an array"),
+        ({}, "no parameters"),
+        ({"draw": 1.0}, "must not be 'chain' or 'draw'"),
+    ],
+)
+def test_parameters_that_are_not_real(init, message):
+    with pytest.raises(mp.ParameterError, match=message):
+        sample(lambda tree: sum((leaf**2).sum() for leaf in jax.tree.leaves(tree)), init)
+
+
+def test_a_missing_starting_point():
+    with pytest.raises(mp.ParameterError, match="Give init"):
+        mp.sample(lambda x: -x @ x, metric=mp.Euclidean(), trajectory=mp.Static(3), step_size=0.1)
+
+
+@pytest.mark.parametrize(
+    ("init", "message"),
+    [
+        (jnp.ones(5), r"shapes \{'x': \(2,\), 'a': \(\)\}, or be a flat vector of length 3"),
+        ({"x": jnp.ones(3), "a": 0.0}, "shapes"),
+        ({"x": jnp.ones(2)}, r"must name \['x', 'a'\]"),
+        (jnp.arange(3), "type int"),
+    ],
+)
+def test_starting_points_that_do_not_fit_a_target(init, message):
+    with pytest.raises(mp.ParameterError, match=message):
+        sample(mp.targets.funnel(2), init)
+
+
+def test_starting_points_of_some_chains_only():
+    init = jnp.array([[1.0, 1.0], [1.0, -1.0]])
+    with pytest.raises(mp.LogDensityError, match="is nan at 1 of 2 starting points"):
+        sample(lambda x: jnp.log(x).sum() - x.sum(), init, init_per_chain=True, chains=2)
+    with pytest.raises(mp.ParameterError, match="leading axis of length chains = 4"):
+        sample(init=init, init_per_chain=True, chains=4)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"step_size": 0.0}, "step_size must be finite and above 0; it is 0"),
+        ({"step_size": -0.1}, "above 0"),
+        ({"step_size": float("nan")}, "above 0"),
+        ({"step_size": [0.1, 0.2]}, "one number"),
+        ({"chains": 0}, "chains must be at least 1; it is 0"),
+        ({"chains": 2.5}, "chains must be a whole number"),
+        ({"draws": 0}, "draws must be at least 1"),
+        ({"warmup": -1}, "warmup must be at least 0"),
+        ({"jitter": -1.0}, "jitter"),
+        ({"scheme": "leapfrog"}, "scheme must be one of"),
+    ],
+)
+def test_settings_out_of_range(overrides, message):
+    with pytest.raises(mp.SettingError, match=message):
+        sample(**overrides)
+
+
+@pytest.mark.parametrize("arguments", [(0,), (-3,), (2.5,), (5, 1.5), (5, -0.1)])
+def test_trajectories_out_of_range(arguments):
+    with pytest.raises(mp.SettingError, match=r"num_steps|jitter"):
+        mp.Static(*arguments)
+
+
+@pytest.mark.parametrize("alpha", [-0.1, float("nan"), float("inf"), [0.1, 0.2]])
+def test_alpha_out_of_range(alpha):
+    with pytest.raises(mp.MetricError, match="alpha must be"):
+        mp.Monge(alpha)
+
+
+@pytest.mark.parametrize("kind", [mp.Euclidean, lambda inverse_mass: mp.Monge(1.0, inverse_mass)])
+@pytest.mark.parametrize(
+    ("inverse_mass", "message"),
+    [
+        ([1.0, -1.0], "above 0"),
+        ([1.0, 0.0], "above 0"),
+        ([1.0, float("nan")], "not finite"),
+        (2.0, "its shape is \\(\\)"),
+        (np.ones((2, 3)), "D × D"),
+        ([[1.0, 2.0], [2.0, 1.0]], "positive definite; its least eigenvalue is -1"),
+        ([[1.0, 0.5], [0.2, 1.0]], "symmetric"),
+        ("diagonal", "not an object of type str"),
+    ],
+)
+def test_inverse_masses_that_are_no_covariance(kind, inverse_mass, message):
+    with pytest.raises(mp.MetricError, match=message):
+        kind(inverse_mass)
+
+
+@pytest.mark.parametrize("inverse_mass", [np.ones(3), np.eye(3)])
+def test_inverse_masses_of_another_dimension(inverse_mass):
+    metric = mp.Monge(1.0, inverse_mass)
+    with pytest.raises(mp.MetricError, match=r"the target has 2 parameters"):
+        sample(metric=metric)
+    with pytest.raises(mp.MetricError, match=r"the target has 2 parameters"):
+        mp.lmc(lambda x: -x @ x, metric, 0.1, mp.Static(3)).init(jnp.ones(2))
+    with pytest.raises(mp.MetricError, match=r"the target has 2 parameters"):
+        mp.integrate(lambda x: -x @ x, metric, jnp.ones(2), jnp.ones(2), 0.1, 3)
+
+
+def test_paths_from_points_that_are_not_flat():
+    with pytest.raises(mp.ParameterError, match="flat vectors of one length"):
+        mp.integrate(lambda x: -x @ x, mp.Euclidean(), jnp.ones(2), jnp.ones(3), 0.1, 3)
+
+
+@pytest.mark.parametrize("error", [mp.LogDensityError, mp.ParameterError, mp.MetricError, mp.SettingError])
+def test_errors_have_a_common_base(error):
+    assert issubclass(error, mp.MongepatchError)

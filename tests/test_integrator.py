@@ -1,0 +1,118 @@
+"""Whole trajectories: exact log-volume, exact reversal, second order, and leapfrog at α = 0."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from problems import ALPHAS, BASES, DENSITIES, inverse_mass, mass_matrix, phase_points, relative_error
+
+import mongepatch as mp
+
+SCHEMES = pytest.mark.parametrize("scheme", ["merged", "paper"])
+CASES = pytest.mark.parametrize(("name", "base"), [(name, base) for name in DENSITIES for base in BASES])
+STEP = {"funnel": 0.1, "squiggle": 0.01, "ring": 0.1, "rosenbrock": 0.05, "logistic": 0.1, "quartic": 0.1}
+
+
+def over_alphas(name, base, scheme, look):
+    """`look(follow, x, v)` for every α, where follow(x, v, step_size, num_steps) is a path in that metric."""
+    density = DENSITIES[name][0]
+    x, noise = (values[0] for values in phase_points(name))
+
+    def one(alpha):
+        metric = mp.Monge(alpha, inverse_mass(base, x.size))
+        v = metric.velocity_from_noise(metric.at(density, x)[0], noise)
+        return look(functools.partial(mp.integrate, density, metric, scheme=scheme), x, v)
+
+    return jax.jit(jax.vmap(one))(jnp.array(ALPHAS))
+
+
+@SCHEMES
+@CASES
+def test_log_volume_is_the_log_determinant_of_the_trajectory(name, base, scheme):
+    def look(follow, x, v):
+        def end(z):
+            path = follow(*jnp.split(z, 2), STEP[name], 5)
+            return jnp.concatenate([path.position[-1], path.velocity[-1]]), path.log_volume[-1]
+
+        jacobian, log_volume = jax.jacfwd(end, has_aux=True)(jnp.concatenate([x, v]))
+        return log_volume, jnp.linalg.slogdet(jacobian)[1]
+
+    log_volume, expected = over_alphas(name, base, scheme, look)
+    np.testing.assert_allclose(log_volume, expected, rtol=1e-10, atol=1e-10)
+    assert (np.abs(log_volume[1:]) > 1e-8).all()  # there is something to agree on, but for α = 0
+
+
+@SCHEMES
+@CASES
+def test_trajectories_reverse(name, base, scheme):
+    def look(follow, x, v):
+        there = follow(x, v, STEP[name], 10)
+        x1, v1 = there.position[-1], there.velocity[-1]
+        turned, rewound = follow(x1, -v1, STEP[name], 10), follow(x1, v1, -STEP[name], 10)
+        return jnp.stack(
+            [
+                relative_error(turned.position[-1], x),
+                relative_error(-turned.velocity[-1], v),
+                relative_error(rewound.position[-1], x),
+                relative_error(rewound.velocity[-1], v),
+                jnp.abs(there.log_volume[-1] + turned.log_volume[-1]),
+            ]
+        )
+
+    assert over_alphas(name, base, scheme, look).max() < 1e-10
+
+
+@SCHEMES
+@pytest.mark.parametrize("name", DENSITIES)
+def test_energy_error_is_of_second_order(name, scheme):
+    """Halving the step over a fixed time quarters the worst error of the Hamiltonian, and of E − log-volume."""
+
+    def look(follow, x, v):
+        worst = []
+        for n in (128, 256):
+            path = follow(x, v, 2 * STEP[name] / n, n)
+            conserved = jnp.stack([path.hamiltonian, path.energy - path.log_volume])
+            worst.append(jnp.abs(conserved - conserved[:, :1]).max(axis=1))
+        return jnp.log2(worst[0] / worst[1])
+
+    np.testing.assert_allclose(over_alphas(name, "dense", scheme, look), 2.0, atol=0.05)
+
+
+@SCHEMES
+@pytest.mark.parametrize("base", BASES)
+def test_alpha_zero_is_leapfrog(base, scheme):
+    density = DENSITIES["quartic"][0]
+    x, v = (values[0] for values in phase_points("quartic"))
+    covariance = jnp.linalg.inv(mass_matrix(base, x.size))
+    path = mp.integrate(density, mp.Monge(0.0, inverse_mass(base, x.size)), x, v, 0.1, 20, scheme=scheme)
+    flat = mp.integrate(density, mp.Euclidean(inverse_mass(base, x.size)), x, v, 0.1, 20, scheme=scheme)
+    assert relative_error(path.position, flat.position) < 1e-14
+    assert not path.log_volume.any()
+    for n in range(20):
+        v = v + 0.05 * covariance @ jax.grad(density)(x)
+        x = x + 0.1 * v
+        v = v + 0.05 * covariance @ jax.grad(density)(x)
+        assert relative_error(path.position[n + 1], x) < 1e-13
+        assert relative_error(path.velocity[n + 1], v) < 1e-13
+
+
+@SCHEMES
+def test_row_n_of_a_path_is_the_end_of_a_trajectory_of_n_steps(scheme):
+    follow = functools.partial(mp.integrate, mp.targets.funnel(3), mp.Monge(1.0), scheme=scheme)
+    x, v = (values[0] for values in phase_points("funnel"))
+    whole, part = follow(x, v, 0.1, 6), follow(x, v, 0.1, 4)
+    assert whole.position.shape == (7, x.size)
+    for rows, fewer in zip(whole, part, strict=True):
+        np.testing.assert_allclose(rows[4], fewer[-1], rtol=1e-12)
+
+
+def test_large_alpha_keeps_to_the_ring():
+    """Figure 3 of the paper: at α = 0 the path swings between the walls of the ring, at larger α it orbits."""
+    ring, preset = mp.targets.ring(), mp.targets.preset("ring")
+    swing = []
+    for alpha in (0.0, 1.0):
+        path = mp.integrate(ring, mp.Monge(alpha), [12.0, 0.0], [1.0, 1.0], preset.step_size, preset.num_steps)
+        swing.append(float(jnp.ptp(jnp.linalg.norm(path.position, axis=1))))
+    assert swing[1] < 0.5 * swing[0]

@@ -1,0 +1,173 @@
+"""The kernel as its users meet it: inside jit, vmap and scan, under BlackJAX, and when densities misbehave."""
+
+import blackjax
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from blackjax.util import run_inference_algorithm
+from problems import small_regression
+
+import mongepatch as mp
+
+METRICS = {"euclidean": mp.Euclidean(), "monge": mp.Monge(0.5), "dense": mp.Monge(0.5, np.diag([1.0, 2.0, 3.0]))}
+
+
+def logdensity(parameters):
+    return -0.5 * (parameters["mu"] ** 2 + (parameters["theta"] ** 2).sum())
+
+
+POSITION = {"mu": jnp.array(0.3), "theta": jnp.array([0.1, -0.2])}
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_runs_inside_jit_vmap_and_scan(metric):
+    algorithm = mp.lmc(logdensity, metric, 0.2, mp.Static(5, jitter=0.5))
+
+    def chain(key, position):
+        return jax.lax.scan(
+            lambda state, key: algorithm.step(key, state), algorithm.init(position), jax.random.split(key, 7)
+        )
+
+    positions = jax.tree.map(lambda leaf: jnp.stack([leaf] * 3), POSITION)
+    states, infos = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), 3), positions)
+    assert states.position["theta"].shape == (3, 2)
+    assert infos.lp.shape == (3, 7)
+    np.testing.assert_allclose(jax.vmap(logdensity)(states.position), states.logdensity, rtol=1e-12)
+    np.testing.assert_allclose(infos.lp[:, -1], states.logdensity)
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+def test_runs_under_blackjax(metric):
+    algorithm = mp.lmc(logdensity, metric, 0.5, mp.Static(5))
+    final, (positions, infos) = run_inference_algorithm(
+        jax.random.key(1),
+        algorithm,
+        200,
+        initial_position=POSITION,
+        transform=lambda state, info: (state.position, info),
+    )
+    assert positions["theta"].shape == (200, 2)
+    assert infos.acceptance_rate.mean() > 0.5
+    assert jax.tree.structure(final.position) == jax.tree.structure(POSITION)
+
+
+def test_in_the_euclidean_metric_it_is_the_hmc_of_blackjax():
+    """From the same velocity, the same end and the same energy error."""
+    variance = jnp.array([0.5, 1.0, 2.0])
+    target, step_size, num_steps = small_regression(), 0.1, 6
+    ours = mp.lmc(target, mp.Euclidean(variance), step_size, mp.Static(num_steps))
+    state, position = ours.init(jnp.full(3, 0.2)), jnp.full(3, 0.2)
+    for i in range(5):
+        key = jax.random.key(i)
+        noise = jax.random.normal(jax.random.split(key, 3)[0], (3,))
+        path = mp.integrate(target, mp.Euclidean(variance), position, jnp.sqrt(variance) * noise, step_size, num_steps)
+        _, info = ours.step(key, state)
+        momentum = blackjax.mcmc.integrators.IntegratorState(
+            position, noise / jnp.sqrt(variance), *jax.value_and_grad(target)(position)
+        )
+        metric = blackjax.mcmc.metrics.default_metric(variance)
+        step = blackjax.mcmc.integrators.velocity_verlet(target, metric.kinetic_energy)
+        for _ in range(num_steps):
+            momentum = step(momentum, step_size)
+        np.testing.assert_allclose(path.position[-1], momentum.position, rtol=1e-12)
+        error = (metric.kinetic_energy(momentum.momentum) - momentum.logdensity) - (
+            0.5 * noise @ noise - target(position)
+        )
+        np.testing.assert_allclose(info.energy_error, error, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("metric", "scheme", "expected"),
+    [
+        (mp.Euclidean(), "merged", 10),
+        (mp.Euclidean(), "paper", 10),
+        (mp.Monge(1.0), "merged", 2 + 3 * 10),
+        (mp.Monge(1.0), "paper", 2 + 4 * 10),
+    ],
+)
+def test_cost_counts_every_hessian_vector_product(metric, scheme, expected):
+    algorithm = mp.lmc(logdensity, metric, 0.1, mp.Static(10), scheme=scheme)
+    _, info = algorithm.step(jax.random.key(0), algorithm.init(POSITION))
+    assert info.n_steps == 10
+    assert info.n_grad == expected
+
+
+def test_jitter_draws_every_length_from_its_range_equally():
+    def lengths(trajectory):
+        return np.asarray(jax.vmap(trajectory.length)(jax.random.split(jax.random.key(0), 4000)))
+
+    assert set(lengths(mp.Static(8))) == {8}
+    counts = np.bincount(lengths(mp.Static(8, jitter=0.5)), minlength=9)
+    assert not counts[:4].any()
+    np.testing.assert_allclose(counts[4:], 800, atol=4 * np.sqrt(800))
+    assert set(lengths(mp.Static(3, jitter=1.0))) == {1, 2, 3}
+
+
+@pytest.mark.parametrize("bad", [jnp.nan, -jnp.inf, jnp.inf])
+@pytest.mark.parametrize("metric", [mp.Euclidean(), mp.Monge(1.0)], ids=["euclidean", "monge"])
+def test_a_density_that_breaks_on_the_way_is_a_counted_rejection(metric, bad):
+    def broken(x):
+        return jnp.where(x.sum() > 0.5, bad, -0.5 * x @ x)
+
+    algorithm = mp.lmc(broken, metric, 0.3, mp.Static(4))
+
+    def one(state, key):
+        state, info = algorithm.step(key, state)
+        return state, (state.position, info)
+
+    _, (draws, info) = jax.lax.scan(one, algorithm.init(jnp.zeros(2)), jax.random.split(jax.random.key(0), 500))
+    assert np.isfinite(draws).all()
+    assert (draws.sum(axis=1) <= 0.5).all()
+    assert np.isfinite(info.lp).all()
+    failed = info.failure == mp.Failure.NOT_FINITE
+    assert failed.any()
+    assert (info.diverging == failed).all()
+    assert not info.accepted[failed].any()
+    assert not info.acceptance_rate[failed].any()
+    assert info.accepted[~failed].any()
+    assert draws[-1].any()  # the chain went on
+
+
+def test_a_large_energy_error_is_a_divergence():
+    algorithm = mp.lmc(lambda x: -0.5e6 * x @ x, mp.Euclidean(), 0.1, mp.Static(1))
+    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2)))
+    assert info.failure == mp.Failure.ENERGY
+    assert info.diverging
+    assert not state.position.any()
+
+
+def test_settings_are_traced():
+    """A new step size, α, inverse mass and trajectory reuse one compilation."""
+    traces = []
+
+    def density(x):
+        traces.append(1)
+        return -0.5 * x @ x
+
+    @jax.jit
+    def step(key, position, metric, step_size, trajectory):
+        algorithm = mp.lmc(density, metric, step_size, trajectory)
+        return algorithm.step(key, algorithm.init(position))
+
+    key, position = jax.random.key(0), jnp.ones(2)
+    step(key, position, mp.Monge(0.5, jnp.ones(2)), 0.1, mp.Static(3))
+    first = len(traces)
+    ends = [
+        step(key, position, mp.Monge(alpha, jnp.full(2, mass)), step_size, mp.Static(n, jitter=0.1))[0].position
+        for alpha, mass, step_size, n in (
+            (0.5, 1.0, 0.2, 3),
+            (0.1, 1.0, 0.1, 3),
+            (0.5, 2.0, 0.1, 3),
+            (0.5, 1.0, 0.1, 9),
+        )
+    ]
+    assert len(traces) == first
+    assert len({tuple(np.asarray(end)) for end in ends}) == len(ends)
+
+
+def test_single_precision_stays_single():
+    metric = mp.Monge(0.5, np.ones(3))
+    algorithm = mp.lmc(lambda x: -0.5 * x @ x, metric, 0.1, mp.Static(3))
+    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(3, jnp.float32)))
+    assert state.position.dtype == info.energy.dtype == info.log_volume.dtype == jnp.float32

@@ -1,0 +1,229 @@
+"""One call: shapes, names, reproducibility, compilation, progress."""
+
+import collections
+import io
+import warnings
+
+import arviz_stats
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import xarray as xr
+
+import mongepatch as mp
+
+SETTINGS = {"metric": mp.Euclidean(), "trajectory": mp.Static(5, jitter=0.5), "step_size": 0.5, "progress": False}
+STATS = {
+    "lp",
+    "acceptance_rate",
+    "accepted",
+    "step_size",
+    "n_steps",
+    "n_grad",
+    "diverging",
+    "failure",
+    "energy",
+    "energy_error",
+    "alpha",
+    "log_volume",
+}
+
+
+def normal(parameters):
+    return sum(-0.5 * (leaf**2).sum() for leaf in jax.tree.leaves(parameters))
+
+
+def test_tree_has_the_schema_of_arviz():
+    tree = mp.sample(normal, {"mu": 0.0, "theta": jnp.zeros(3)}, **SETTINGS, draws=50, warmup=20, chains=3)
+    assert isinstance(tree, xr.DataTree)
+    assert set(tree.children) == {"posterior", "sample_stats"}
+    assert dict(tree["posterior"].sizes) == {"chain": 3, "draw": 50, "theta_dim_0": 3}
+    assert set(tree["posterior"].data_vars) == {"mu", "theta"}
+    stats = tree["sample_stats"]
+    assert set(stats.data_vars) == STATS
+    assert all(stats[name].dims == ("chain", "draw") for name in STATS)
+    assert stats["diverging"].dtype == bool
+    assert np.issubdtype(stats["n_steps"].dtype, np.integer)
+    assert stats["failure"].attrs["flag_meanings"] == "none not_finite energy"
+    assert tree["posterior"].attrs["inference_library"] == "mongepatch"
+    assert tree["posterior"].attrs["sampling_time"] > 0
+    lp = -0.5 * (tree["posterior"]["mu"] ** 2 + (tree["posterior"]["theta"] ** 2).sum("theta_dim_0"))
+    np.testing.assert_allclose(lp, stats["lp"])
+
+
+def test_dims_and_coords_are_the_users():
+    tree = mp.sample(
+        normal, {"theta": jnp.zeros((2, 3))}, **SETTINGS, draws=5, warmup=0, dims={"theta": ["school", "year"]},
+        coords={"school": ["a", "b"]},
+    )  # fmt: skip
+    theta = tree["posterior"]["theta"]
+    assert theta.dims == ("chain", "draw", "school", "year")
+    assert theta.sel(school="b").shape == (4, 5, 3)
+
+
+Point = collections.namedtuple("Point", ["north", "east"])
+
+
+@pytest.mark.parametrize(
+    ("init", "names"),
+    [
+        (jnp.zeros(3), {"x"}),
+        (0.5, {"x"}),
+        ({"b": 0.0, "a": {"c": jnp.zeros(2)}}, {"b", "a.c"}),
+        ((0.0, jnp.zeros(2)), {"x_0", "x_1"}),
+        (Point(0.0, 1.0), {"north", "east"}),
+    ],
+    ids=["array", "number", "nested", "tuple", "namedtuple"],
+)
+def test_any_pytree_gets_sensible_names(init, names):
+    tree = mp.sample(normal, init, **SETTINGS, draws=5, warmup=0)
+    assert set(tree["posterior"].data_vars) == names
+
+
+def test_a_bare_array_has_arviz_dims():
+    assert mp.sample(normal, jnp.zeros(3), **SETTINGS, draws=5)["posterior"]["x"].dims == ("chain", "draw", "x_dim_0")
+
+
+def run(**overrides):
+    options = {**SETTINGS, "metric": mp.Monge(0.5), "step_size": 0.1, "draws": 40, "warmup": 10, "seed": 3, **overrides}
+    return mp.sample(mp.targets.funnel(2), **options)["posterior"]
+
+
+def test_the_seed_decides_everything():
+    assert run().equals(run())
+    assert run().equals(run(seed=jax.random.key(3)))
+    assert not run().equals(run(seed=4))
+
+
+def test_draws_do_not_depend_on_chunks_progress_or_the_number_of_chains(monkeypatch):
+    whole = run()
+    assert whole.equals(run(progress=True))
+    xr.testing.assert_allclose(whole.isel(chain=slice(2)).to_dataset(), run(chains=2).to_dataset())
+    monkeypatch.setattr("mongepatch.sampling.run._CHUNK_SECONDS", 0.0)  # every chunk has one draw
+    assert whole.equals(run())
+
+
+def test_warmup_is_made_and_thrown_away():
+    xr.testing.assert_equal(
+        run(warmup=0, draws=50)["a"].isel(draw=slice(10, None)).drop_vars("draw"), run()["a"].drop_vars("draw")
+    )
+
+
+def test_chains_start_dispersed_around_one_point():
+    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "chains": 200}
+    starts = mp.sample(normal, jnp.full(2, 7.0), **options)["posterior"]["x"].values
+    assert 5.9 < starts.min() < 6.1
+    assert 7.9 < starts.max() < 8.1
+    together = mp.sample(normal, jnp.full(2, 7.0), **options, jitter=0)["posterior"]["x"].values
+    np.testing.assert_allclose(together, 7.0, atol=1e-4)
+
+
+def test_chains_start_where_they_are_told():
+    starts = np.arange(6.0).reshape(3, 2)
+    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "chains": 3, "init_per_chain": True}
+    for target in (normal, mp.targets.ring()):
+        init = jnp.asarray(starts) + 1
+        draws = mp.sample(target, init, **options)["posterior"]["x"].values[:, 0]
+        np.testing.assert_allclose(draws, init, atol=1e-4)
+
+
+def test_a_known_target_takes_a_flat_vector_or_names():
+    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "jitter": 0.0}
+    for init in (jnp.array([1.0, 2.0, 3.0]), {"a": 3.0, "x": jnp.array([1.0, 2.0])}):
+        posterior = mp.sample(mp.targets.funnel(2), init, **options)["posterior"]
+        np.testing.assert_allclose(posterior["a"], 3.0, atol=1e-4)
+        np.testing.assert_allclose(posterior["x"][0, 0], [1.0, 2.0], atol=1e-4)
+
+
+def test_unusable_starting_points_are_drawn_again():
+    """The density is defined on a corner only; most points around the given one are outside of it."""
+    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "chains": 50}
+    tree = mp.sample(lambda x: jnp.where((x > 0).all(), -x.sum(), -jnp.inf), jnp.full(3, 0.1), **options)
+    assert (tree["posterior"]["x"] > 0).all()
+    assert len(np.unique(tree["posterior"]["x"])) == 150
+
+
+def test_other_numbers_do_not_compile_again():
+    traces = []
+
+    def density(x):
+        traces.append(1)
+        return -0.5 * x @ x
+
+    def go(**overrides):
+        options = {**SETTINGS, "metric": mp.Monge(0.5, np.ones(2)), "draws": 30, "warmup": 10, **overrides}
+        before = len(traces)
+        mp.sample(density, jnp.zeros(2), **options)
+        return len(traces) - before
+
+    def compiled():
+        return mp.sampling.chunks.run_chunk._cache_size()
+
+    go()
+    size = compiled()
+    for change in (
+        {"seed": 1},
+        {"step_size": 0.3},
+        {"metric": mp.Monge(0.7, np.ones(2))},
+        {"metric": mp.Monge(0.5, np.array([1.0, 3.0]))},
+        {"trajectory": mp.Static(9, jitter=0.1)},
+        {"draws": 77, "warmup": 5},
+    ):
+        go(**change)
+        assert compiled() == size
+    go(metric=mp.Euclidean())
+    assert compiled() == size + 1
+
+
+def test_divergences_are_told_in_a_sentence():
+    with pytest.warns(mp.SamplingWarning, match=r"of 400 trajectories diverged.*smaller step_size"):
+        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **SETTINGS, draws=100, warmup=0, jitter=0.0)
+
+
+def test_rounding_that_touches_acceptance_is_told():
+    with pytest.warns(mp.SamplingWarning, match="double precision"):
+        mp.sample(lambda x: -0.5 * x @ x - 1e7, jnp.zeros(2, jnp.float32), **SETTINGS, draws=10)
+
+
+def test_all_is_well_is_silent(capsys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mp.sample(normal, jnp.zeros(2), **SETTINGS, draws=10)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_shows_rate_acceptance_and_divergences(monkeypatch):
+    rich_console = pytest.importorskip("rich.console")
+    out = io.StringIO()
+    console = rich_console.Console(file=out, force_terminal=True, width=200)
+    monkeypatch.setattr("mongepatch.sampling.progress._stderr_console", lambda: console)
+    with pytest.warns(mp.SamplingWarning):
+        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **{**SETTINGS, "progress": True}, draws=100, jitter=0.0)
+    shown = out.getvalue()
+    assert "1100/1100" in shown
+    assert "draws/s" in shown
+    assert "acceptance 0." in shown
+    assert "4,400 divergences" in shown
+
+
+def test_a_thousand_chains_in_one_call():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", mp.SamplingWarning)  # some of 40,000 trajectories may diverge in the neck
+        tree = mp.sample(
+            mp.targets.funnel(10),
+            metric=mp.Monge(0.1),
+            trajectory=mp.Static(20, jitter=0.5),
+            step_size=0.1,
+            draws=30,
+            warmup=10,
+            chains=1000,
+            progress=False,
+        )
+    assert tree["posterior"]["x"].shape == (1000, 30, 10)
+    assert tree["posterior"]["a"].shape == (1000, 30)
+    assert set(tree["posterior"].data_vars) == {"x", "a"}
+    assert np.isfinite(tree["posterior"]["x"]).all()
+    summary = arviz_stats.summary(tree)
+    assert list(summary.index) == ["a", *(f"x[{i}]" for i in range(10))]
+    assert {"mean", "sd", "r_hat"} <= set(summary.columns)
