@@ -203,8 +203,8 @@ def test_progress_shows_rate_acceptance_and_divergences(monkeypatch):
     shown = out.getvalue()
     assert "1100/1100" in shown
     assert "draws/s" in shown
-    assert "acceptance 0." in shown
-    assert "4,400 divergences" in shown
+    assert "accept 0." in shown
+    assert "4,400 divergent" in shown
 
 
 def test_a_thousand_chains_in_one_call():

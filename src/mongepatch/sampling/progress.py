@@ -24,11 +24,10 @@ def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Report]:
         return
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
-        rich_progress.TextColumn("sampling"),
-        rich_progress.BarColumn(),
+        rich_progress.BarColumn(bar_width=8),
         rich_progress.MofNCompleteColumn(),
         rich_progress.TextColumn("{task.fields[note]}"),
-        rich_progress.TimeRemainingColumn(),
+        rich_progress.TimeRemainingColumn(compact=True),
     )
     # Redrawn once a chunk and not by a timer: a timer's thread would take time from the sampler.
     with rich_progress.Progress(*columns, console=_stderr_console(), auto_refresh=False) as bar:
@@ -49,8 +48,8 @@ class _BarReport:
         self._diverged += int(info.diverging.sum())
         draws = self._done * self._chains
         rate = draws / (time.perf_counter() - self._started)
-        divergences = "1 divergence" if self._diverged == 1 else f"{self._diverged:,} divergences"
-        note = f"{rate:,.0f} draws/s · acceptance {self._accepted / draws:.2f} · {divergences}"
+        divergences = f"{self._diverged:,} divergent"
+        note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
         self._bar.update(self._task, completed=self._done, note=note, refresh=True)
 
 

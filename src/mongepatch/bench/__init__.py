@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes, one module each; run by `mongepatch bench …`."""

@@ -1,0 +1,144 @@
+"""The paper's funnel with the paper's own settings, by LMC in the Monge metric and by plain HMC."""
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.tables import show
+from mongepatch.errors import SamplingWarning
+from mongepatch.integrators import Scheme
+from mongepatch.metrics import Euclidean, Metric, Monge
+from mongepatch.sampling import sample
+from mongepatch.targets import funnel, preset
+from mongepatch.targets.truth import Marginal, Normal
+from mongepatch.trajectories import Static
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
+TRUTH = Normal(0.0, 15.0**0.5)
+
+
+class Method(NamedTuple):
+    """A way of sampling the funnel."""
+
+    name: str
+    metric: Metric
+    scheme: Scheme
+
+
+MERGED = Method("LMC-Monge", Monge(1.0), "merged")
+PAPER = Method("LMC-Monge, paper's scheme", Monge(1.0), "paper")
+HMC = Method("HMC", Euclidean(), "merged")
+
+
+class Run(NamedTuple):
+    """A method and what it made."""
+
+    method: Method
+    tree: "DataTree"
+
+    def draws(self, name: str) -> np.ndarray:
+        """All draws of a parameter, of shape (chains, draws, …)."""
+        return np.asarray(self.tree["posterior"][name])
+
+
+def run_method(
+    method: Method, dimension: int = 1, *, draws: int | None = None, seed: int = 0, progress: bool = False
+) -> Run:
+    """Four chains at the paper's step size, trajectory length and starting point."""
+    settings = preset(f"funnel-{dimension}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SamplingWarning)  # the table has the divergences
+        tree = sample(
+            funnel(dimension),
+            jnp.full(dimension + 1, 5.0),
+            metric=method.metric,
+            trajectory=Static(settings.num_steps),
+            step_size=settings.step_size,
+            scheme=method.scheme,
+            draws=draws or settings.draws or 1,
+            warmup=0,
+            seed=seed,
+            jitter=0.0,
+            progress=progress,
+        )
+    return Run(method, tree)
+
+
+def ks_distance(draws: np.ndarray, marginal: Marginal = TRUTH) -> float:
+    """Kolmogorov–Smirnov distance of draws from a known distribution."""
+    below = marginal.cdf(np.sort(draws.ravel()))
+    steps = np.arange(below.size + 1) / below.size
+    return float(max((below - steps[:-1]).max(), (steps[1:] - below).max()))
+
+
+def report(runs: Sequence[Run]) -> None:
+    """Print how well each run found the distribution of `a`, and at what cost."""
+    rows: list[tuple[Any, ...]] = [
+        ("truth", "", "0.00", f"{TRUTH.sd:.2f}", "", *_format(TRUTH.quantile(QUANTILES)), "", "", "", "")
+    ]
+    for run in runs:
+        a, stats = run.draws("a"), run.tree["sample_stats"].to_dataset()
+        rows.append(
+            (
+                run.method.name,
+                f"{ks_distance(a):.4f}",
+                *_format([a.mean(), a.std(), a.min(), *np.quantile(a, QUANTILES)]),
+                f"{float(stats['acceptance_rate'].mean()):.2f}",
+                f"{float(stats['diverging'].mean()):.1%}",
+                f"{float(stats['n_grad'].mean()):.0f}",
+                f"{1000 * smallest_ess(run.tree) / float(stats['n_grad'].sum()):.2f}",
+            )
+        )
+    chains, draws = runs[0].draws("a").shape
+    show(
+        f"a ~ N(0, 15) of the paper's funnel, D = {runs[0].draws('x').shape[2]}, {chains} × {draws:,} draws",
+        (
+            "",
+            "KS",
+            "mean",
+            "sd",
+            "least",
+            *(f"{q:.0%}" for q in QUANTILES),
+            "accepted",
+            "diverged",
+            "grads",
+            "ESS/kgrad",
+        ),
+        rows,
+        ["grads: gradient-equivalents a draw. ESS/kgrad: smallest effective sample size for 1000 of them."],
+    )
+
+
+def compare(dimension: int, draws: int | None, seeds: int) -> None:
+    """Print the first seed in detail, and what other seeds say."""
+    rows, first = [], []
+    for method in (MERGED, PAPER, HMC):
+        distances, sizes = [], []
+        for seed in range(seeds):
+            run = run_method(method, dimension, draws=draws, seed=seed)
+            if seed == 0:
+                first.append(run)
+            distances.append(ks_distance(run.draws("a")))
+            sizes.append(smallest_ess(run.tree))
+        rows.append(
+            (
+                method.name,
+                f"{np.median(distances):.4f}",
+                f"{max(distances):.4f}",
+                f"{np.median(sizes):,.0f}",
+                f"{min(sizes):,.0f}",
+            )
+        )
+    report(first)
+    show(f"The same over {seeds} seeds", ("", "median KS", "worst KS", "median ESS", "worst ESS"), rows)
+
+
+def _format(values: Any) -> tuple[str, ...]:
+    return tuple(f"{value:.2f}" for value in values)

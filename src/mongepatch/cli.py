@@ -1,0 +1,88 @@
+"""`mongepatch demo` and `mongepatch bench …`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import typer
+
+from mongepatch._version import __version__
+
+app = typer.Typer(help="Exact Lagrangian Monte Carlo on Monge patches.", no_args_is_help=True, add_completion=False)
+bench = typer.Typer(help="Measure, in one run, what the documentation quotes.", no_args_is_help=True)
+app.add_typer(bench, name="bench")
+
+Rounds = Annotated[int, typer.Option(help="How often each thing is timed.", min=1)]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mongepatch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which.")] = False,
+) -> None:
+    """Every command computes in double precision."""
+    jax.config.update("jax_enable_x64", True)
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path("demo.png"),
+    draws: Annotated[int, typer.Option(help="Draws of each of the four chains.", min=100)] = 60_000,
+) -> None:
+    """Sample the paper's funnel by LMC in the Monge metric and by plain HMC, and draw both."""
+    from mongepatch.demo import run_demo
+
+    run_demo(out, draws)
+
+
+@bench.command()
+def step(rounds: Rounds = 11) -> None:
+    """Cost of an LMC step in leapfrog steps of the same density."""
+    from mongepatch.bench import step as module
+
+    module.run(rounds=rounds)
+
+
+@bench.command()
+def scaling(rounds: Rounds = 5) -> None:
+    """Growth of time and memory with the dimension, from 10² to 10⁶."""
+    from mongepatch.bench import scaling as module
+
+    module.run(rounds=rounds)
+
+
+@bench.command()
+def funnel(
+    dimension: Annotated[int, typer.Option(help="D of the paper: 1, 3, 5, 10, 30, 40 or 50.")] = 1,
+    draws: Annotated[int | None, typer.Option(help="Draws of each chain; the paper's 60,000 by default.")] = None,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 10,
+) -> None:
+    """The paper's funnel at the paper's settings, LMC-Monge beside HMC."""
+    from mongepatch.bench import funnel as module
+
+    module.compare(dimension, draws, seeds)
+
+
+@bench.command()
+def schemes(
+    draws: Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)] = 5000,
+) -> None:
+    """Effective draws for their gradients: merged against the paper's scheme."""
+    from mongepatch.bench import schemes as module
+
+    module.run(draws=draws)
+
+
+@bench.command()
+def progress(
+    rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
+) -> None:
+    """What the progress bar adds to the time of a run."""
+    from mongepatch.bench import progress as module
+
+    module.run(draws=draws, rounds=rounds)

@@ -1,0 +1,85 @@
+"""The command line, at sizes that take seconds."""
+
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import mongepatch as mp
+from mongepatch.bench import scaling, schemes, step
+from mongepatch.cli import app
+from mongepatch.sampling import progress
+
+
+def invoke(*arguments):
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_version():
+    assert invoke("--version").strip() == f"mongepatch {mp.__version__}"
+
+
+def test_demo_writes_a_picture_and_prints_the_truth(tmp_path):
+    picture = tmp_path / "demo.png"
+    output = invoke("demo", "--out", str(picture), "--draws", "2000")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "truth" in output
+    assert "LMC-Monge" in output
+    assert "HMC" in output
+
+
+def test_bench_step(monkeypatch):
+    monkeypatch.setattr(step, "SIZES", ((50, 3), (60, 4)))
+    monkeypatch.setattr(step, "SECONDS_A_CALL", 0.001)
+    output = invoke("bench", "step", "--rounds", "1")
+    assert "N = 60, D = 4" in output
+    assert "merged / leapfrog" in output
+
+
+def test_bench_scaling(monkeypatch):
+    monkeypatch.setattr(scaling, "DIMENSIONS", (10, 20_000, 80_000))
+    output = invoke("bench", "scaling", "--rounds", "1")
+    assert "80,000" in output
+    assert "memory 1.0" in output
+
+
+def test_memory_grows_with_the_dimension_and_not_its_square(monkeypatch):
+    monkeypatch.setattr(scaling, "DIMENSIONS", (20_000, 200_000))
+    assert all(memory == pytest.approx(1.0, abs=0.02) for _, memory in scaling.run(rounds=1).values())
+
+
+def test_bench_funnel():
+    output = invoke("bench", "funnel", "--draws", "500", "--seeds", "2")
+    assert "worst KS" in output
+
+
+def test_bench_schemes(monkeypatch):
+    first = schemes.problems()[:1]
+    monkeypatch.setattr(schemes, "problems", lambda: first)
+    monkeypatch.setattr(schemes, "SHRINK", (0.5,))
+    output = invoke("bench", "schemes", "--draws", "100")
+    assert "merged / paper" in output
+
+
+def test_the_progress_bar_costs_less_than_two_percent(monkeypatch):
+    """Time spent in the bar itself, as a share of the run: steadier than the difference of two runs."""
+    spent = []
+    honest = progress._BarReport.__call__
+
+    def timed(self, info):
+        started = time.perf_counter()
+        honest(self, info)
+        spent.append(time.perf_counter() - started)
+
+    monkeypatch.setattr(progress._BarReport, "__call__", timed)
+    tree = mp.sample(
+        step.synthetic_regression(270, 14), metric=mp.Monge(0.1), trajectory=mp.Static(7), step_size=0.1, draws=20_000
+    )
+    assert len(spent) > 3
+    assert sum(spent) < 0.02 * tree["posterior"].attrs["sampling_time"]
+
+
+def test_bench_progress():
+    assert "the bar adds" in invoke("bench", "progress", "--rounds", "1", "--draws", "200")

@@ -1,0 +1,86 @@
+"""Importing is light, and what is not installed is asked for by name."""
+
+import subprocess
+import sys
+
+import pytest
+
+import mongepatch as mp
+
+HEAVY = (
+    "arviz_base",
+    "arviz_stats",
+    "blackjax",
+    "jaxtyping",
+    "matplotlib",
+    "pandas",
+    "rich",
+    "typer",
+    "xarray",
+    "zarr",
+)
+
+
+def run_python(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_import_loads_nothing_heavier_than_jax():
+    """Everything that `import mongepatch` adds to `import jax` and its flat-vector and linear-algebra helpers."""
+    done = run_python(f"import sys, mongepatch; print([name for name in {HEAVY} if name in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def without(module):
+    """Code that makes a module look as if it were not installed."""
+    return f"""
+import sys
+class Hide:
+    def find_spec(self, name, *args):
+        if name.split(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Hide())
+"""
+
+
+SAMPLE = """
+import jax.numpy as jnp, mongepatch as mp
+mp.sample(lambda x: -x @ x, jnp.zeros(2), metric=mp.Euclidean(), trajectory=mp.Static(2), step_size=0.1, draws=5)
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "extra"),
+    [
+        ("arviz_base", SAMPLE, "sample"),
+        ("rich", SAMPLE, "sample"),
+        ("matplotlib", "from mongepatch.demo import run_demo; run_demo(draws=10)", "plot"),
+    ],
+)
+def test_a_missing_extra_is_named(module, code, extra):
+    done = run_python(without(module) + code)
+    assert f'pip install "mongepatch[{extra}]"' in done.stderr
+    assert "MissingExtraError" in done.stderr
+
+
+def test_the_command_line_names_its_extra():
+    done = run_python(without("typer") + "import sys; from mongepatch.__main__ import main; sys.exit(main())")
+    assert done.returncode == 1
+    assert done.stderr.strip().endswith('pip install "mongepatch[cli]"')
+    assert "Traceback" not in done.stderr
+
+
+def test_the_samplers_run_on_jax_and_numpy_alone():
+    hidden = "".join(without(module) for module in HEAVY)
+    code = """
+import jax, jax.numpy as jnp, mongepatch as mp
+algorithm = mp.lmc(lambda x: -x @ x, mp.Monge(0.5), 0.1, mp.Static(3))
+print(algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2)))[1].n_grad)
+"""
+    done = run_python(hidden + code)
+    assert done.stdout.strip() == "11", done.stderr
+
+
+def test_public_names_have_docstrings():
+    for name in mp.__all__:
+        assert name.startswith("__") or getattr(mp, name).__doc__, name
