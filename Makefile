@@ -16,7 +16,8 @@ help:
 	@echo "make bench     print every figure that the docs quote"
 	@echo "make clean     remove .venv and all that was made"
 
-demo: $(VENV)/.installed-demo
+# The tools of `make test` hold all that the demo needs: where they are installed, nothing more is fetched.
+demo: $(firstword $(wildcard $(VENV)/.installed-dev) $(VENV)/.installed-demo)
 	@$(BIN)/mongepatch demo
 
 test: check

@@ -107,6 +107,8 @@ def test_starting_points_of_some_chains_only():
         ({"warmup": -1}, "warmup must be at least 0"),
         ({"jitter": -1.0}, "jitter"),
         ({"scheme": "leapfrog"}, "scheme must be one of"),
+        ({"trajectory": 10}, r"such as mp\.Static\(20\); it is 10"),
+        ({"seed": 0.5}, r"seed must be a whole number or a jax\.random\.key"),
     ],
 )
 def test_settings_out_of_range(overrides, message):
@@ -143,6 +145,12 @@ def test_alpha_out_of_range(alpha):
 def test_inverse_masses_that_are_no_covariance(kind, inverse_mass, message):
     with pytest.raises(mp.MetricError, match=message):
         kind(inverse_mass)
+
+
+@pytest.mark.parametrize("metric", ["auto", None, mp.Monge, mp.Euclidean])
+def test_what_is_no_metric(metric):
+    with pytest.raises(mp.MetricError, match=r"such as mp\.Euclidean\(\)"):
+        sample(metric=metric)
 
 
 @pytest.mark.parametrize("inverse_mass", [np.ones(3), np.eye(3)])

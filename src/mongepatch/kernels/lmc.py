@@ -118,8 +118,7 @@ def lmc(
         scheme: "merged" (one kick at interior points) or "paper" (two).
         divergence_threshold: the energy error above which a trajectory counts as divergent.
     """
-    step_size = positive_step(step_size)
-    integrator = Lagrangian(scheme)
+    step_size, trajectory, integrator = positive_step(step_size), Static.checked(trajectory), Lagrangian(scheme)
 
     def init_fn(position: PyTree, rng_key: PRNGKey | None = None) -> State:
         return init(position, logdensity, metric)

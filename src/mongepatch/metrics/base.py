@@ -5,11 +5,13 @@ new one means writing one class; every sampler then works in it.
 """
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch.errors import MetricError
 
 Bend: TypeAlias = Any
 """What a metric needs to know of its own rate of change along a velocity: Hv for Monge, nothing for Euclidean."""
@@ -42,6 +44,7 @@ class Cost(NamedTuple):
     """Being ready to make bends at a stored `Point` (a fresh linearisation)."""
 
 
+@runtime_checkable
 class Metric(Protocol):
     """A Riemannian metric G(x) on the parameter space.
 
@@ -88,8 +91,10 @@ M = TypeVar("M", bound=Metric)
 
 def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     """The metric with its dimension checked against a position and its numbers in the position's precision."""
+    if isinstance(metric, type) or not isinstance(metric, Metric):
+        raise MetricError(f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is {metric!r}.")
     metric.check(position.size)
-    cast: M = jax.tree.map(lambda leaf: leaf.astype(position.dtype), metric)
+    cast: M = jax.tree.map(lambda leaf: jnp.asarray(leaf, position.dtype), metric)
     return cast
 
 

@@ -1,5 +1,6 @@
 """One call from a log density to draws."""
 
+import operator
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch._typing import LogDensity, PyTree
+from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
 from mongepatch.integrators import Lagrangian, Scheme
 from mongepatch.metrics import Metric
@@ -85,7 +86,7 @@ def sample(
     draws = positive_count("draws", draws)
     warmup = positive_count("warmup", warmup, least=0)
     chains = positive_count("chains", chains)
-    settings = Settings(metric, positive_step(step_size), trajectory)
+    settings = Settings(metric, positive_step(step_size), Static.checked(trajectory))
     if not (np.isfinite(jitter) and jitter >= 0):
         raise SettingError(f"jitter must be finite and at least 0; it is {jitter}.")
     integrator = Lagrangian(scheme)
@@ -95,7 +96,7 @@ def sample(
     check_density(target.logdensity, position)
     settings = settings._replace(metric=fitted(metric, position))
     check_differentiable(lambda x: settings.metric.at(target.logdensity, x)[0], position)
-    start_key, run_key = jax.random.split(jax.random.key(seed) if isinstance(seed, int) else seed)
+    start_key, run_key = jax.random.split(_as_key(seed))
     states = starting_states(start_key, target, settings.metric, init, chains, jitter=jitter, per_chain=init_per_chain)
 
     with progress_report(warmup + draws, chains, show=progress) as report:
@@ -112,6 +113,15 @@ def sample(
     _warn(result)
     attrs = {"sampling_time": result.seconds, "tuning_steps": warmup, "metric": type(metric).__name__, "scheme": scheme}
     return to_datatree(result.draws, result.stats, target, attrs)
+
+
+def _as_key(seed: Any) -> PRNGKey:
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+        return seed
+    try:
+        return jax.random.key(operator.index(seed))
+    except TypeError as error:
+        raise SettingError(f"seed must be a whole number or a jax.random.key; it is {seed!r}.") from error
 
 
 def _as_target(

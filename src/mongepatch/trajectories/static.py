@@ -35,6 +35,13 @@ class Static:
         object.__setattr__(self, "num_steps", jnp.asarray(num_steps, jnp.result_type(int)))
         object.__setattr__(self, "jitter", jnp.asarray(jitter, jnp.result_type(float)))
 
+    @classmethod
+    def checked(cls, trajectory: "Static") -> "Static":
+        """The trajectory itself, or a refusal of what is none."""
+        if not isinstance(trajectory, cls):
+            raise SettingError(f"trajectory must be a trajectory, such as mp.Static(20); it is {trajectory!r}.")
+        return trajectory
+
     def length(self, key: PRNGKey) -> Count:
         """The number of steps of the next trajectory."""
         shortest = jnp.maximum(1, jnp.round((1 - self.jitter) * self.num_steps).astype(self.num_steps.dtype))
