@@ -59,7 +59,7 @@ def errors(name, base):
             "velocity covariance": (root @ root.T, inverse),
             "energy": (energy(metric, point, v), kinetic - logdensity(x) - half_log_det),
             "hamiltonian": (hamiltonian(metric, point, v), kinetic - logdensity(x) + half_log_det),
-            "christoffel": (share * jnp.einsum("k,ij->kij", point.natural, hessian), gamma),
+            "christoffel": (share * jnp.einsum("k,ij->kij", metric.inverse_mass.apply(point.gradient), hessian), gamma),
             "gradient of log det": (share * point.curvature, half_log_det_gradient),
         }
         for length in (LENGTH, -LENGTH):

@@ -49,7 +49,7 @@ def step(rounds: Rounds = 11) -> None:
 
 
 @bench.command()
-def scaling(rounds: Rounds = 5) -> None:
+def scaling(rounds: Rounds = 15) -> None:
     """Growth of time and memory with the dimension, from 10² to 10⁶."""
     from mongepatch.bench import scaling as module
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.bench.tables import show
-from mongepatch.bench.timing import median_seconds
+from mongepatch.bench.timing import seconds_of
 from mongepatch.bench.trajectories import caller, methods, trajectory
 from mongepatch.targets import funnel
 
@@ -27,7 +27,7 @@ def gaussian_with_quartic(dimension: int) -> LogDensity:
     return logdensity
 
 
-def run(rounds: int = 5) -> dict[str, tuple[float, float]]:
+def run(rounds: int = 15) -> dict[str, tuple[float, float]]:
     """Print a table for each target; return the slopes of log time and log memory from D = 10⁴ on."""
     slopes = {}
     families: dict[str, Callable[[int], LogDensity]] = {
@@ -35,14 +35,15 @@ def run(rounds: int = 5) -> dict[str, tuple[float, float]]:
         "Gaussian with quartic": gaussian_with_quartic,
     }
     for name, family in families.items():
-        times, memory = [], []
+        calls, memory = {}, []
         for dimension in DIMENSIONS:
             position = 0.1 * jax.random.normal(jax.random.key(0), (dimension,))
             step_size = 0.1 / np.sqrt(dimension)
             call, arguments = trajectory(family(dimension), methods(1.0)["merged"], position, step_size, NUM_STEPS)
-            times.append(median_seconds({"step": caller(call, arguments)}, rounds)["step"] / NUM_STEPS)
+            calls[str(dimension)] = caller(call, arguments)
             used = call.lower(*arguments).compile().memory_analysis()  # type: ignore[attr-defined]  # a jitted function
             memory.append(used.temp_size_in_bytes + used.argument_size_in_bytes + used.output_size_in_bytes)
+        times = [float(seconds.min()) / NUM_STEPS for seconds in seconds_of(calls, rounds).values()]
         large = [i for i, dimension in enumerate(DIMENSIONS) if dimension >= SLOPE_FROM]
         slopes[name] = (_slope(times, large), _slope(memory, large))
         show(

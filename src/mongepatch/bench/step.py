@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.bench.tables import show
-from mongepatch.bench.timing import median_seconds
+from mongepatch.bench.timing import seconds_of
 from mongepatch.bench.trajectories import caller, methods, trajectory
 from mongepatch.targets import Target, logistic_regression
 
@@ -30,7 +30,7 @@ def cost_of_a_step(n: int, dimension: int, chains: int, rounds: int) -> dict[str
         name: caller(*trajectory(target, method, position, 1e-3, num_steps))
         for name, method in methods(alpha=0.01).items()
     }
-    return {name: seconds / num_steps for name, seconds in median_seconds(calls, rounds).items()}
+    return {name: float(np.median(seconds)) / num_steps for name, seconds in seconds_of(calls, rounds).items()}
 
 
 def run(chains: tuple[int, ...] = (1, 4), rounds: int = 11) -> dict[int, dict[str, float]]:

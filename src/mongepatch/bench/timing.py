@@ -8,8 +8,8 @@ import jax
 import numpy as np
 
 
-def median_seconds(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
-    """Median time of each call, taken in turns so that a slow moment of the machine slows all of them."""
+def seconds_of(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, np.ndarray]:
+    """Times of each call, taken in turns so that a slow moment of the machine slows all of them."""
     for call in calls.values():
         jax.block_until_ready(call())
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -18,4 +18,4 @@ def median_seconds(calls: Mapping[str, Callable[[], Any]], rounds: int) -> dict[
             started = time.perf_counter()
             jax.block_until_ready(call())
             times[name].append(time.perf_counter() - started)
-    return {name: float(np.median(values)) for name, values in times.items()}
+    return {name: np.array(values) for name, values in times.items()}

@@ -24,10 +24,8 @@ class MongePoint(NamedTuple):
     position: Vector
     logdensity: Scalar
     gradient: Vector
-    natural: Vector
-    """n = M⁻¹g."""
     stretch: Scalar
-    """L = 1 + α² g·n, the determinant of G relative to M."""
+    """L = 1 + α² g·n with n = M⁻¹g: the determinant of G relative to M."""
     curvature: Vector
     """h = H n."""
 
@@ -70,7 +68,7 @@ class Monge:
         gradient, hessian_times, value = jax.linearize(gradient_and_value, position, has_aux=True)
         natural = self.inverse_mass.apply(gradient)
         stretch = 1.0 + self.alpha**2 * (gradient @ natural)
-        point = MongePoint(position, value, gradient, natural, stretch, hessian_times(natural))
+        point = MongePoint(position, value, gradient, stretch, hessian_times(natural))
         return point, hessian_times
 
     def log_det(self, point: MongePoint) -> Scalar:
@@ -83,8 +81,9 @@ class Monge:
 
     def velocity(self, point: MongePoint, momentum: Vector) -> Vector:
         """M⁻¹p − (α²/L) n (n·p), by Sherman and Morrison."""
-        along = self.alpha**2 / point.stretch * (point.natural @ momentum)
-        return self.inverse_mass.apply(momentum) - along * point.natural
+        natural = self.inverse_mass.apply(point.gradient)
+        along = self.alpha**2 / point.stretch * (natural @ momentum)
+        return self.inverse_mass.apply(momentum) - along * natural
 
     def velocity_from_noise(self, point: MongePoint, noise: Vector) -> Vector:
         """C(z + c q (q·z)) with q = Cᵀg and c = −α² / (√L (1 + √L)), which is finite at a mode too."""
@@ -104,10 +103,10 @@ class Monge:
         """
         a = self.alpha**2
         share = a / point.stretch
-        pull = self.inverse_mass.apply(point.curvature)
+        natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(point.curvature)
         before = length * share * (point.curvature @ velocity)
         numerator = 1.0 - a * (velocity @ bend) + a * share * ((point.gradient + length * bend) @ pull)
         push = length * numerator / (point.stretch * (1.0 + before))
-        kicked = velocity + push * point.natural - length * share * pull
+        kicked = velocity + push * natural - length * share * pull
         after = length * share * (point.curvature @ kicked)
         return kicked, jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
