@@ -33,7 +33,7 @@ def by_callback(x):
         (lambda x: None, "returns a NoneType"),
         (lambda x: -0.5 * float(np.sum(np.asarray(x)) ** 2), r"jax\.numpy"),
         (lambda x: -x[0] if x[0] > 0 else x[0], r"jnp\.where"),
-        (lambda x: x["mu"], "failed at the starting point's shapes"),
+        (lambda x: x["mu"], "failed at the starting point's shapes: TypeError"),
         (by_loop, r"not differentiable.*jax\.lax\.scan"),
         (by_callback, r"not differentiable.*custom_jvp"),
         (lambda x: -jnp.round(3 * (x**2).sum()), "not differentiable.*rounding"),
@@ -47,7 +47,7 @@ def by_callback(x):
 )
 def test_log_densities_that_cannot_be_sampled(logdensity, message):
     with pytest.raises(mp.LogDensityError, match=message):
-        sample(logdensity, jitter=0.0 if "curvature" in message else 1.0)
+        sample(logdensity, init_spread=0.0 if "curvature" in message else 1.0)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,9 @@ def test_log_densities_that_cannot_be_sampled(logdensity, message):
         (jnp.ones(2) * 1j, "'x' has type complex"),
         ({"x": "text"}, "'x' is not an array"),
         ({}, "no parameters"),
-        ({"draw": 1.0}, "must not be 'chain' or 'draw'"),
+        (jnp.zeros(0), "no parameters"),
+        ({"draw": 1.0}, "not 'chain' or 'draw'"),
+        ({"a/b": 1.0}, "without '/'"),
     ],
 )
 def test_parameters_that_are_not_real(init, message):
@@ -90,25 +92,34 @@ def test_starting_points_of_some_chains_only():
     init = jnp.array([[1.0, 1.0], [1.0, -1.0]])
     with pytest.raises(mp.LogDensityError, match="is nan at 1 of 2 starting points"):
         sample(lambda x: jnp.log(x).sum() - x.sum(), init, init_per_chain=True, chains=2)
-    with pytest.raises(mp.ParameterError, match="leading axis of length chains = 4"):
-        sample(init=init, init_per_chain=True, chains=4)
+    for wrong in (init, 1.0, None):
+        with pytest.raises(mp.ParameterError, match=r"leading axis of length chains = 4|needs init"):
+            mp.sample(
+                lambda x: -x @ x, wrong, metric=mp.Euclidean(), trajectory=mp.Static(2), step_size=0.1,
+                init_per_chain=True,
+            )  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"step_size": 0.0}, "step_size must be finite and above 0; it is 0"),
+        ({"step_size": 0.0}, "step_size must be above 0; it is 0"),
         ({"step_size": -0.1}, "above 0"),
-        ({"step_size": float("nan")}, "above 0"),
+        ({"step_size": float("nan")}, "finite"),
         ({"step_size": [0.1, 0.2]}, "one number"),
+        ({"step_size": None}, "step_size must be a number; it is None"),
+        ({"step_size": "auto"}, "step_size must be a number"),
         ({"chains": 0}, "chains must be at least 1; it is 0"),
         ({"chains": 2.5}, "chains must be a whole number"),
         ({"draws": 0}, "draws must be at least 1"),
         ({"warmup": -1}, "warmup must be at least 0"),
-        ({"jitter": -1.0}, "jitter"),
+        ({"init_spread": -1.0}, "init_spread must be at least 0"),
+        ({"init_spread": "wide"}, "init_spread must be a number"),
+        ({"seed": 2**70}, "seed"),
+        ({"seed": jax.random.split(jax.random.key(0))}, "one jax"),
         ({"scheme": "leapfrog"}, "scheme must be one of"),
         ({"trajectory": 10}, r"such as mp\.Static\(20\); it is 10"),
-        ({"seed": 0.5}, r"seed must be a whole number or a jax\.random\.key"),
+        ({"seed": 0.5}, r"seed must be a whole number of at most 64 bits or one jax\.random\.key"),
     ],
 )
 def test_settings_out_of_range(overrides, message):
@@ -116,13 +127,13 @@ def test_settings_out_of_range(overrides, message):
         sample(**overrides)
 
 
-@pytest.mark.parametrize("arguments", [(0,), (-3,), (2.5,), (5, 1.5), (5, -0.1)])
+@pytest.mark.parametrize("arguments", [(0,), (-3,), (2.5,), (5, 1.5), (5, -0.1), (5, "some"), (5, [0.1, 0.2])])
 def test_trajectories_out_of_range(arguments):
     with pytest.raises(mp.SettingError, match=r"num_steps|jitter"):
         mp.Static(*arguments)
 
 
-@pytest.mark.parametrize("alpha", [-0.1, float("nan"), float("inf"), [0.1, 0.2]])
+@pytest.mark.parametrize("alpha", [-0.1, float("nan"), float("inf"), [0.1, 0.2], "large", None])
 def test_alpha_out_of_range(alpha):
     with pytest.raises(mp.MetricError, match="alpha must be"):
         mp.Monge(alpha)
@@ -162,6 +173,66 @@ def test_inverse_masses_of_another_dimension(inverse_mass):
         mp.lmc(lambda x: -x @ x, metric, 0.1, mp.Static(3)).init(jnp.ones(2))
     with pytest.raises(mp.MetricError, match=r"the target has 2 parameters"):
         mp.integrate(lambda x: -x @ x, metric, jnp.ones(2), jnp.ones(2), 0.1, 3)
+
+
+def test_metrics_that_are_half_made():
+    class Flat:
+        def check(self, dimension):
+            pass
+
+    with pytest.raises(mp.MetricError, match="which lacks alpha, at, cost, kick, log_det"):
+        sample(metric=Flat())
+
+    class Unregistered(mp.Euclidean):
+        pass
+
+    with pytest.raises(mp.MetricError, match=r"Unregistered must be a pytree"):
+        sample(metric=Unregistered())
+
+
+def test_a_fault_of_the_metric_is_not_blamed_on_the_density(monkeypatch):
+    def broken(self, logdensity, position):
+        raise KeyError("my own mistake")
+
+    monkeypatch.setattr(mp.Euclidean, "at", broken)
+    with pytest.raises(KeyError, match="my own mistake"):
+        sample(metric=mp.Euclidean())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dims": {"tehta": ["school"]}}, "dims names the parameter 'tehta'"),
+        ({"dims": {"theta": "school"}}, "must be a list of 1 names"),
+        ({"dims": {"theta": ["school", "year"]}}, "must be a list of 1 names"),
+        ({"dims": {"theta": ["draw"]}}, "not 'chain' or 'draw'"),
+        ({"dims": {"theta": ["school"]}, "coords": {"school": ["a", "b"]}}, "has 2 labels, but 'theta' has 3 entries"),
+    ],
+)
+def test_dims_and_coords_that_make_no_tree(options, message):
+    with pytest.raises(mp.ParameterError, match=message):
+        sample(lambda p: -(p["theta"] ** 2).sum(), {"theta": jnp.zeros(3)}, **options)
+
+
+@pytest.mark.parametrize("chains", [1, 4])
+def test_rounding_is_noticed_whatever_the_starting_points(chains):
+    with pytest.raises(mp.LogDensityError, match="not differentiable"):
+        sample(lambda x: -jnp.round(3 * (x**2).sum()), chains=chains, init_spread=0.0)
+
+
+def test_a_start_at_the_very_mode_is_fine():
+    sample(init=jnp.zeros(2), init_spread=0.0, chains=1)
+
+
+def test_the_kernel_and_paths_refuse_bad_densities_too():
+    with pytest.raises(mp.LogDensityError, match=r"shape \(2,\)"):
+        mp.lmc(lambda x: -(x**2), mp.Euclidean(), 0.1, mp.Static(3)).init(jnp.ones(2))
+    with pytest.raises(mp.LogDensityError, match=r"shape \(2,\)"):
+        mp.integrate(lambda x: -(x**2), mp.Euclidean(), jnp.ones(2), jnp.ones(2), 0.1, 3)
+    with pytest.raises(mp.ParameterError, match="'a' has type int"):
+        mp.lmc(lambda p: -(p["a"] ** 2) - p["b"] ** 2, mp.Euclidean(), 0.1, mp.Static(3)).init({"a": 0, "b": 0.5})
+    with pytest.raises(mp.SettingError, match="step_size must be one number"):
+        mp.integrate(lambda x: -x @ x, mp.Euclidean(), jnp.ones(2), jnp.ones(2), [0.1, 0.2], 3)
 
 
 def test_paths_from_points_that_are_not_flat():

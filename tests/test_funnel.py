@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from mongepatch.bench.funnel import HMC, MERGED, PAPER, TRUTH, ks_distance, run_method
+from mongepatch.bench.funnel import MERGED, PAPER, TRUTH, ks_distance, run_method
+from mongepatch.bench.methods import HMC
 
 
 @pytest.mark.parametrize("method", [MERGED, PAPER], ids=lambda method: method.scheme)

@@ -106,14 +106,14 @@ def test_exact_draws_stay_exact(name, scheme, alpha):
 
 # Each leaves one α² out of the source of a method of `Monge`.
 MUTATIONS = {
-    "kick, turn": ("kick", "a * (velocity @ bend)", "(velocity @ bend)"),
-    "kick, correction": ("kick", "a * share * (", "share * ("),
+    "kick, turn": ("kick", "a * dot(velocity, bend)", "dot(velocity, bend)"),
+    "kick, correction": ("kick", "a * share * dot(", "share * dot("),
     "kick, force": ("kick", "- length * share * pull", "- length / point.stretch * pull"),
     "kick, denominator": ("kick", "point.stretch * (1.0 + before)", "point.stretch * (1.0 + before / a)"),
     "log-volume, before": ("kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
     "log-volume, after": ("kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
     "velocity draw": ("velocity_from_noise", "-(self.alpha**2)", "-1.0"),
-    "kinetic energy": ("momentum", "self.alpha**2 * (", "("),
+    "kinetic energy": ("momentum", "self.alpha**2 * dot(", "dot("),
     "volume element": ("log_det", "jnp.log(point.stretch)", "jnp.log1p((point.stretch - 1.0) / self.alpha**2)"),
 }
 

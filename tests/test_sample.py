@@ -1,6 +1,7 @@
 """One call: shapes, names, reproducibility, compilation, progress."""
 
 import collections
+import dataclasses
 import io
 import warnings
 
@@ -115,7 +116,7 @@ def test_chains_start_dispersed_around_one_point():
     starts = mp.sample(normal, jnp.full(2, 7.0), **options)["posterior"]["x"].values
     assert 5.9 < starts.min() < 6.1
     assert 7.9 < starts.max() < 8.1
-    together = mp.sample(normal, jnp.full(2, 7.0), **options, jitter=0)["posterior"]["x"].values
+    together = mp.sample(normal, jnp.full(2, 7.0), **options, init_spread=0)["posterior"]["x"].values
     np.testing.assert_allclose(together, 7.0, atol=1e-4)
 
 
@@ -126,10 +127,14 @@ def test_chains_start_where_they_are_told():
         init = jnp.asarray(starts) + 1
         draws = mp.sample(target, init, **options)["posterior"]["x"].values[:, 0]
         np.testing.assert_allclose(draws, init, atol=1e-4)
+    named = {"a": np.arange(3.0), "b": starts}
+    posterior = mp.sample(normal, named, **options)["posterior"]
+    np.testing.assert_allclose(posterior["b"][:, 0], starts, atol=1e-4)
+    np.testing.assert_allclose(posterior["a"][:, 0], np.arange(3.0), atol=1e-4)
 
 
 def test_a_known_target_takes_a_flat_vector_or_names():
-    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "jitter": 0.0}
+    options = {**SETTINGS, "step_size": 1e-6, "draws": 1, "warmup": 0, "init_spread": 0.0}
     for init in (jnp.array([1.0, 2.0, 3.0]), {"a": 3.0, "x": jnp.array([1.0, 2.0])}):
         posterior = mp.sample(mp.targets.funnel(2), init, **options)["posterior"]
         np.testing.assert_allclose(posterior["a"], 3.0, atol=1e-4)
@@ -170,15 +175,58 @@ def test_other_numbers_do_not_compile_again():
         {"trajectory": mp.Static(9, jitter=0.1)},
         {"draws": 77, "warmup": 5},
     ):
-        go(**change)
+        assert go(**change) == 1  # it is looked at once, to see whether it is the same
         assert compiled() == size
     go(metric=mp.Euclidean())
     assert compiled() == size + 1
 
 
+def test_data_that_changed_is_not_overlooked():
+    """As in a notebook: the same function, with other data behind its back; then one under `jax.jit`, made anew."""
+    data = {"y": 0.0, "scale": jnp.ones(2)}
+
+    def density(x):
+        return -0.5 * (((x - data["y"]) / data["scale"]) ** 2).sum()
+
+    def mean_and_sd(density):
+        options = {**SETTINGS, "step_size": 0.3, "chains": 100, "draws": 100}
+        x = mp.sample(density, jnp.zeros(2), **options)["posterior"]["x"]
+        return x.mean().item(), x.std().item()
+
+    assert mean_and_sd(density) == pytest.approx((0.0, 1.0), abs=0.1)
+    data["y"] = 10.0
+    assert mean_and_sd(density) == pytest.approx((10.0, 1.0), abs=0.1)
+    size = mp.sampling.chunks.run_chunk._cache_size()
+    data["scale"] = jnp.array([3.0, 3.0])
+    assert mean_and_sd(density) == pytest.approx((10.0, 3.0), abs=0.3)
+    assert mp.sampling.chunks.run_chunk._cache_size() == size  # other data of the same shape is no other program
+    for mean in (1.0, 5.0):
+        center = jnp.full(2, mean)
+        jitted = jax.jit(lambda x, center=center: -0.5 * ((x - center) ** 2).sum())
+        assert mean_and_sd(jitted) == pytest.approx((mean, 1.0), abs=0.1)
+
+
+def test_a_density_need_not_be_hashable():
+    @dataclasses.dataclass
+    class Density:
+        center: jax.Array
+
+        def __call__(self, x):
+            return -0.5 * ((x - self.center) ** 2).sum()
+
+    tree = mp.sample(Density(jnp.ones(2)), jnp.zeros(2), **SETTINGS, draws=5)
+    assert tree["posterior"]["x"].shape == (4, 5, 2)
+
+
+def test_mixed_precision_is_promoted():
+    init = {"a": jnp.zeros(2, jnp.float32), "b": 0.5}
+    tree = mp.sample(normal, init, **SETTINGS, draws=5)
+    assert tree["posterior"]["a"].dtype == tree["posterior"]["b"].dtype
+
+
 def test_divergences_are_told_in_a_sentence():
     with pytest.warns(mp.SamplingWarning, match=r"of 400 trajectories diverged.*smaller step_size"):
-        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **SETTINGS, draws=100, warmup=0, jitter=0.0)
+        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **SETTINGS, draws=100, warmup=0, init_spread=0.0)
 
 
 def test_rounding_that_touches_acceptance_is_told():
@@ -199,7 +247,7 @@ def test_progress_shows_rate_acceptance_and_divergences(monkeypatch):
     console = rich_console.Console(file=out, force_terminal=True, width=200)
     monkeypatch.setattr("mongepatch.sampling.progress._stderr_console", lambda: console)
     with pytest.warns(mp.SamplingWarning):
-        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **{**SETTINGS, "progress": True}, draws=100, jitter=0.0)
+        mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **{**SETTINGS, "progress": True}, draws=100, init_spread=0.0)
     shown = out.getvalue()
     assert "1100/1100" in shown
     assert "draws/s" in shown

@@ -17,6 +17,7 @@ KNOWN = {
     "squiggle": mp.targets.squiggle(1.0),
     "rosenbrock": mp.targets.rosenbrock(3),
     "banana": mp.targets.banana(),
+    "far banana": mp.targets.banana([40.0, 41.0]),
 }
 
 
@@ -123,6 +124,12 @@ def test_a_standardized_design_has_ones_and_unit_columns():
     [
         (lambda: mp.targets.funnel(0), "dimension must be at least 1"),
         (lambda: mp.targets.rosenbrock(1), "dimension must be at least 2"),
+        (lambda: mp.targets.funnel(1, variance=-1.0), "variance must be above 0"),
+        (lambda: mp.targets.neal_funnel(sd=0.0), "sd must be above 0"),
+        (lambda: mp.targets.ring(variance="thin"), "variance must be a number"),
+        (lambda: mp.targets.rosenbrock(b=float("nan")), "b must be finite"),
+        (lambda: mp.targets.banana(prior_variance=0.0), "prior_variance must be above 0"),
+        (lambda: mp.targets.logistic_regression(np.ones((2, 2)), [0, 1], prior_variance=-1), "prior_variance"),
         (lambda: mp.targets.squiggle(1.0, [[1.0, 2.0], [2.0, 1.0]]), "positive definite"),
         (lambda: mp.targets.banana([]), "at least one number"),
         (lambda: mp.targets.logistic_regression(np.ones((3, 2)), [0, 1]), "design must be N × D"),

@@ -3,10 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.funnel import HMC, MERGED, TRUTH, Run, report, run_method
+from mongepatch.bench.effective import require_arviz_stats
+from mongepatch.bench.funnel import MERGED, TRUTH, Run, report, run_method
+from mongepatch.bench.methods import HMC
+from mongepatch.targets import funnel
 
 # Two colours that the colour-blind tell apart, and ink for the truth.
 COLOURS = {MERGED.name: "#0072B2", HMC.name: "#D55E00"}
@@ -16,10 +21,12 @@ INK = "#333333"
 def run_demo(out: Path = Path("demo.png"), draws: int = 60_000) -> None:
     """Sample, print both summaries beside the truth, and write the picture."""
     require("matplotlib", "plot", "The picture")
+    require_arviz_stats()
     runs = [run_method(method, draws=draws, progress=True) for method in (MERGED, HMC)]
     report(runs)
     draw(runs, out)
-    print(f"The picture is in {out}: HMC never enters the neck below, and its traces do not tell.")
+    depths = (f"{run.method.name} went down to a = {run.draws('a').min():.1f}" for run in runs)
+    print(f"{', '.join(depths)}; {TRUTH.cdf(-6.0):.0%} of the probability is below −6. The picture is in {out}.")
 
 
 def draw(runs: list[Run], out: Path) -> None:
@@ -48,8 +55,7 @@ def draw(runs: list[Run], out: Path) -> None:
 
 def _contours(axis: Any) -> None:
     x, a = np.meshgrid(np.linspace(-8, 8, 300), np.linspace(-16, 12, 300))
-    scale = np.logaddexp(0.0, a)
-    log_density = -0.5 * (x**2 / scale + np.log(scale) + a**2 / 15.0)
+    log_density = jax.vmap(jax.vmap(funnel(1)))(jnp.stack([x, a], axis=-1))
     axis.contour(
         x,
         a,

@@ -6,10 +6,11 @@ from typing import Any
 import jax.numpy as jnp
 
 from mongepatch._pytree import is_concrete
-from mongepatch.errors import SettingError
+from mongepatch._typing import Scalar
+from mongepatch.errors import MongepatchError, SettingError
 
 
-def positive_count(name: str, value: Any, *, least: int = 1) -> int:
+def whole_number(name: str, value: Any, *, least: int = 1) -> int:
     """A whole number of at least `least`."""
     try:
         count = operator.index(value)
@@ -20,11 +21,30 @@ def positive_count(name: str, value: Any, *, least: int = 1) -> int:
     return count
 
 
-def positive_step(value: Any) -> Any:
-    """A finite step size above 0; a tracer passes unseen."""
-    step = jnp.asarray(value, jnp.result_type(float))
-    if step.ndim != 0:
-        raise SettingError(f"step_size must be one number; its shape is {step.shape}.")
-    if is_concrete(step) and not (jnp.isfinite(step) and step > 0):
-        raise SettingError(f"step_size must be finite and above 0; it is {float(step)}.")
-    return step
+def real_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
+    """One finite number, as an array; a traced one passes unseen."""
+    try:
+        number = jnp.asarray(value, jnp.result_type(float))
+    except (TypeError, ValueError) as cause:
+        raise error(f"{name} must be a number; it is {value!r}.") from cause
+    if number.ndim != 0:
+        raise error(f"{name} must be one number; its shape is {number.shape}.")
+    if is_concrete(number) and not jnp.isfinite(number):
+        raise error(f"{name} must be finite; it is {value}.")
+    return number
+
+
+def positive_number(name: str, value: Any) -> Scalar:
+    """One finite number above 0."""
+    number = real_number(name, value)
+    if is_concrete(number) and not number > 0:
+        raise SettingError(f"{name} must be above 0; it is {value}.")
+    return number
+
+
+def number_at_least_zero(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
+    """One finite number that is not negative."""
+    number = real_number(name, value, error=error)
+    if is_concrete(number) and not number >= 0:
+        raise error(f"{name} must be at least 0; it is {value}.")
+    return number

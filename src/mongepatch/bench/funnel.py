@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.effective import require_arviz_stats, smallest_ess
+from mongepatch.bench.methods import HMC, Method, merged, paper
 from mongepatch.bench.tables import show
 from mongepatch.errors import SamplingWarning
-from mongepatch.integrators import Scheme
-from mongepatch.metrics import Euclidean, Metric, Monge
 from mongepatch.sampling import sample
 from mongepatch.targets import funnel, preset
 from mongepatch.targets.truth import Marginal, Normal
@@ -22,19 +21,10 @@ if TYPE_CHECKING:
 
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 TRUTH = Normal(0.0, 15.0**0.5)
+"""Of `a`, in every dimension."""
 
 
-class Method(NamedTuple):
-    """A way of sampling the funnel."""
-
-    name: str
-    metric: Metric
-    scheme: Scheme
-
-
-MERGED = Method("LMC-Monge", Monge(1.0), "merged")
-PAPER = Method("LMC-Monge, paper's scheme", Monge(1.0), "paper")
-HMC = Method("HMC", Euclidean(), "merged")
+MERGED, PAPER = merged(alpha=1.0), paper(alpha=1.0)
 
 
 class Run(NamedTuple):
@@ -57,15 +47,15 @@ def run_method(
         warnings.simplefilter("ignore", SamplingWarning)  # the table has the divergences
         tree = sample(
             funnel(dimension),
-            jnp.full(dimension + 1, 5.0),
+            jnp.full(dimension + 1, jnp.asarray(settings.start)),
             metric=method.metric,
             trajectory=Static(settings.num_steps),
             step_size=settings.step_size,
             scheme=method.scheme,
-            draws=draws or settings.draws or 1,
+            draws=draws or settings.draws,
             warmup=0,
             seed=seed,
-            jitter=0.0,
+            init_spread=0.0,
             progress=progress,
         )
     return Run(method, tree)
@@ -118,6 +108,7 @@ def report(runs: Sequence[Run]) -> None:
 
 def compare(dimension: int, draws: int | None, seeds: int) -> None:
     """Print the first seed in detail, and what other seeds say."""
+    require_arviz_stats()
     rows, first = [], []
     for method in (MERGED, PAPER, HMC):
         distances, sizes = [], []

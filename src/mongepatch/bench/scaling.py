@@ -7,9 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch.bench.methods import merged
 from mongepatch.bench.tables import show
 from mongepatch.bench.timing import seconds_of
-from mongepatch.bench.trajectories import caller, methods, trajectory
+from mongepatch.bench.trajectories import caller, trajectory
 from mongepatch.targets import funnel
 
 DIMENSIONS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -39,7 +40,7 @@ def run(rounds: int = 15) -> dict[str, tuple[float, float]]:
         for dimension in DIMENSIONS:
             position = 0.1 * jax.random.normal(jax.random.key(0), (dimension,))
             step_size = 0.1 / np.sqrt(dimension)
-            call, arguments = trajectory(family(dimension), methods(1.0)["merged"], position, step_size, NUM_STEPS)
+            call, arguments = trajectory(family(dimension), merged(alpha=1.0), position, step_size, NUM_STEPS)
             calls[str(dimension)] = caller(call, arguments)
             used = call.lower(*arguments).compile().memory_analysis()  # type: ignore[attr-defined]  # a jitted function
             memory.append(used.temp_size_in_bytes + used.argument_size_in_bytes + used.output_size_in_bytes)

@@ -2,30 +2,15 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity
-from mongepatch.integrators import Lagrangian, Motion, Phase, Scheme
-from mongepatch.metrics import Euclidean, Metric, Monge
-
-
-class Method(NamedTuple):
-    """A metric with an integration scheme."""
-
-    metric: Metric
-    scheme: Scheme
-
-
-def methods(alpha: float) -> dict[str, Method]:
-    """Leapfrog, and both schemes of LMC in the Monge metric."""
-    return {
-        "leapfrog": Method(Euclidean(), "merged"),
-        "merged": Method(Monge(alpha), "merged"),
-        "paper": Method(Monge(alpha), "paper"),
-    }
+from mongepatch.bench.methods import Method
+from mongepatch.integrators import Lagrangian, Motion, Phase
+from mongepatch.metrics import Metric
 
 
 def trajectory(

@@ -87,6 +87,8 @@ class Lagrangian:
         """Drift to the next point and get ready to leave it."""
         motion = visit.leaving
         point, bend_of = metric.at(logdensity, visit.arrival.point.position + step_size * motion.velocity)
+        # A path through a place without a density cannot be used, whatever its end: its volume says so.
+        motion = motion._replace(log_volume=jnp.where(jnp.isfinite(point.logdensity), motion.log_volume, jnp.nan))
         bend = bend_of(motion.velocity)
         if self.scheme == "merged":
             leaving = _kick(metric, point, motion, bend, step_size)

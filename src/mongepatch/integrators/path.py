@@ -1,16 +1,17 @@
 """Trajectories as data, for looking at dynamics rather than sampling with them."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import LogDensity
+from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import ParameterError
 from mongepatch.integrators.lagrangian import Lagrangian, Motion, Phase, Scheme
-from mongepatch.metrics import Metric, energy, hamiltonian
-from mongepatch.metrics.base import fitted
-from mongepatch.settings import positive_count
+from mongepatch.metrics import Metric, energy, fitted, hamiltonian
+from mongepatch.settings import real_number, whole_number
+from mongepatch.targets.program import Program, trace
 
 
 class Path(NamedTuple):
@@ -63,12 +64,28 @@ def integrate(
             "position and velocity must be flat vectors of one length; "
             f"their shapes are {position.shape} and {velocity.shape}."
         )
-    num_steps = positive_count("num_steps", num_steps)
-    metric = fitted(metric, position)
-    step_size = jnp.asarray(step_size, position.dtype)
+    num_steps = whole_number("num_steps", num_steps)
+    program = trace(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
+    step_size = real_number("step_size", step_size).astype(position.dtype)
+    return _follow(
+        program, fitted(metric, position), position, velocity, step_size, integrator=Lagrangian(scheme), n=num_steps
+    )
+
+
+@partial(jax.jit, static_argnames=("integrator", "n"))
+def _follow(
+    logdensity: Program,
+    metric: Metric,
+    position: Vector,
+    velocity: Vector,
+    step_size: Scalar,
+    *,
+    integrator: Lagrangian,
+    n: int,
+) -> Path:
     point, _ = metric.at(logdensity, position)
     start = Phase(point, Motion(velocity, jnp.zeros((), position.dtype)))
-    rows = Lagrangian(scheme).path(logdensity, metric, start, step_size, num_steps)
+    rows = integrator.path(logdensity, metric, start, step_size, n)
     return Path(
         rows.point.position,
         rows.motion.velocity,

@@ -8,12 +8,12 @@ from mongepatch._typing import Count, Flag, PyTree, Scalar
 
 
 class Failure(IntEnum):
-    """Why a trajectory could not be used. Failures are data: the draw is rejected and the chain goes on."""
+    """What went wrong with a trajectory. Failures are data: nothing is raised and the chain goes on."""
 
     NONE = 0
-    """It could be used."""
+    """Nothing."""
     NOT_FINITE = 1
-    """The density, its derivatives or the energy became NaN or infinite on the way."""
+    """The density, its derivatives or the energy became NaN or infinite on the way; the end was rejected."""
     ENERGY = 2
     """The energy error exceeded the divergence threshold: the step is too long for the curvature there."""
 

@@ -4,24 +4,30 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.flatten_util import ravel_pytree
 
-from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar
+from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.integrators import Lagrangian, Motion, Phase, Scheme
 from mongepatch.kernels.base import Algorithm, Failure, Info, State
-from mongepatch.metrics import Metric, hamiltonian
-from mongepatch.metrics.base import fitted
-from mongepatch.settings import positive_step
-from mongepatch.trajectories import Static
+from mongepatch.metrics import Metric, fitted, hamiltonian
+from mongepatch.settings import positive_number
+from mongepatch.targets.layout import Layout
+from mongepatch.targets.program import check_density
+from mongepatch.trajectories import Static, check_trajectory
 
 DIVERGENCE_THRESHOLD = 1000.0
 
 
 def init(position: PyTree, logdensity: LogDensity, metric: Metric) -> State:
     """The state at a pytree of parameters."""
-    flat, unravel = ravel_pytree(position)
-    point, _ = fitted(metric, flat).at(lambda x: logdensity(unravel(x)), flat)
-    return State(position, point.logdensity, point)
+    layout = Layout.of(position)
+    flat = layout.flat(position)
+
+    def density(x: Vector) -> Scalar:
+        return logdensity(layout.tree(x))
+
+    check_density(density, flat)
+    point, _ = fitted(metric, flat).at(density, flat)
+    return State(layout.tree(flat), point.logdensity, point)
 
 
 def step(
@@ -54,7 +60,7 @@ def step(
     """
     velocity_key, accept_key, own_length_key = jax.random.split(key, 3)
     start = state.point
-    _, unravel = ravel_pytree(state.position)
+    layout = Layout.of(state.position)
     dtype = start.position.dtype
     metric = fitted(metric, start.position)
     step_size = jnp.asarray(step_size, dtype)
@@ -62,7 +68,7 @@ def step(
     velocity = metric.velocity_from_noise(start, jax.random.normal(velocity_key, start.position.shape, dtype))
     num_steps = trajectory.length(own_length_key if length_key is None else length_key)
     before = Phase(start, Motion(velocity, jnp.zeros((), dtype)))
-    after = integrator.run(lambda x: logdensity(unravel(x)), metric, before, step_size, num_steps)
+    after = integrator.run(lambda x: logdensity(layout.tree(x)), metric, before, step_size, num_steps)
 
     # E₀ − E₁ + log-volume, grouped so that each bracket is small where its terms may be large.
     energy_before, energy_after = (hamiltonian(metric, phase.point, phase.motion.velocity) for phase in (before, after))
@@ -75,7 +81,8 @@ def step(
     ).astype(jnp.int8)
     usable = failure != Failure.NOT_FINITE
     acceptance_rate = jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0)
-    accepted = usable & (jnp.log(jax.random.uniform(accept_key, dtype=dtype)) < log_ratio)
+    # Minus an exponential variate is the log of a uniform one that is never 0, which would accept anything.
+    accepted = usable & (-jax.random.exponential(accept_key, dtype=dtype) <= log_ratio)
 
     point = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), after.point, start)
     info = Info(
@@ -92,7 +99,7 @@ def step(
         alpha=jnp.asarray(metric.alpha, dtype),
         log_volume=after.motion.log_volume,
     )
-    return State(unravel(point.position), point.logdensity, point), info
+    return State(layout.tree(point.position), point.logdensity, point), info
 
 
 def lmc(
@@ -118,7 +125,8 @@ def lmc(
         scheme: "merged" (one kick at interior points) or "paper" (two).
         divergence_threshold: the energy error above which a trajectory counts as divergent.
     """
-    step_size, trajectory, integrator = positive_step(step_size), Static.checked(trajectory), Lagrangian(scheme)
+    step_size, integrator = positive_number("step_size", step_size), Lagrangian(scheme)
+    check_trajectory(trajectory)
 
     def init_fn(position: PyTree, rng_key: PRNGKey | None = None) -> State:
         return init(position, logdensity, metric)

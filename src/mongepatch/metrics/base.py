@@ -86,21 +86,41 @@ class Metric(Protocol):
         """
 
 
+_QUESTIONS = tuple(name for name in vars(Metric) if not name.startswith("_"))
+
 M = TypeVar("M", bound=Metric)
 
 
 def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     """The metric with its dimension checked against a position and its numbers in the position's precision."""
     if isinstance(metric, type) or not isinstance(metric, Metric):
-        raise MetricError(f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is {metric!r}.")
+        missing = [name for name in _QUESTIONS if not hasattr(metric, name)]
+        raise MetricError(
+            f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is {metric!r}"
+            + (f", which lacks {', '.join(sorted(missing))}." if missing else ".")
+        )
+    if jax.tree_util.all_leaves([metric]):
+        raise MetricError(
+            f"{type(metric).__name__} must be a pytree: decorate it with @jax.tree_util.register_dataclass."
+        )
     metric.check(position.size)
-    cast: M = jax.tree.map(lambda leaf: jnp.asarray(leaf, position.dtype), metric)
-    return cast
+
+    def cast(leaf: Any) -> jax.Array:
+        array = jnp.asarray(leaf)
+        return array.astype(position.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
+
+    suited: M = jax.tree.map(cast, metric)
+    return suited
+
+
+def dot(left: jax.Array, right: jax.Array) -> jax.Array:
+    """A product in the full precision of its factors, which accelerators do not give by default."""
+    return jnp.dot(left, right, precision=jax.lax.Precision.HIGHEST)
 
 
 def kinetic(metric: Metric, point: Any, velocity: Vector) -> Scalar:
     """½ vᵀGv."""
-    return 0.5 * velocity @ metric.momentum(point, velocity)
+    return 0.5 * dot(velocity, metric.momentum(point, velocity))
 
 
 def energy(metric: Metric, point: Any, velocity: Vector) -> Scalar:

@@ -13,6 +13,7 @@ from jax.scipy.linalg import solve_triangular
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
+from mongepatch.metrics.base import dot
 
 
 @pytree
@@ -90,7 +91,7 @@ class Correlated:
 
     def apply(self, covector: Vector) -> Vector:
         """M⁻¹ g."""
-        return self.covariance @ covector
+        return dot(self.covariance, covector)
 
     def solve(self, vector: Vector) -> Vector:
         """M v."""
@@ -99,11 +100,11 @@ class Correlated:
 
     def root(self, noise: Vector) -> Vector:
         """C z."""
-        return self.factor @ noise
+        return dot(self.factor, noise)
 
     def root_transposed(self, covector: Vector) -> Vector:
         """Cᵀ g."""
-        return covector @ self.factor
+        return dot(covector, self.factor)
 
     def log_det_mass(self) -> Scalar:
         """Log det M."""

@@ -11,11 +11,12 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mongepatch._pytree import is_concrete, pytree
+from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import Cost
+from mongepatch.metrics.base import Cost, dot
 from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
+from mongepatch.settings import number_at_least_zero
 
 
 class MongePoint(NamedTuple):
@@ -46,12 +47,7 @@ class Monge:
     cost: ClassVar[Cost] = Cost(point=2, bend=1, revisit=1)
 
     def __init__(self, alpha: Any, inverse_mass: Any = None) -> None:
-        value = jnp.asarray(alpha, jnp.result_type(float))
-        if value.ndim != 0:
-            raise MetricError(f"alpha must be one number; its shape is {value.shape}.")
-        if is_concrete(value) and not (jnp.isfinite(value) and value >= 0):
-            raise MetricError(f"alpha must be finite and at least 0; it is {float(value)}.")
-        object.__setattr__(self, "alpha", value)
+        object.__setattr__(self, "alpha", number_at_least_zero("alpha", alpha, error=MetricError))
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
     def check(self, dimension: int) -> None:
@@ -67,7 +63,7 @@ class Monge:
 
         gradient, hessian_times, value = jax.linearize(gradient_and_value, position, has_aux=True)
         natural = self.inverse_mass.apply(gradient)
-        stretch = 1.0 + self.alpha**2 * (gradient @ natural)
+        stretch = 1.0 + self.alpha**2 * dot(gradient, natural)
         point = MongePoint(position, value, gradient, stretch, hessian_times(natural))
         return point, hessian_times
 
@@ -77,12 +73,12 @@ class Monge:
 
     def momentum(self, point: MongePoint, velocity: Vector) -> Vector:
         """M v + α² g (g·v)."""
-        return self.inverse_mass.solve(velocity) + self.alpha**2 * (point.gradient @ velocity) * point.gradient
+        return self.inverse_mass.solve(velocity) + self.alpha**2 * dot(point.gradient, velocity) * point.gradient
 
     def velocity(self, point: MongePoint, momentum: Vector) -> Vector:
         """M⁻¹p − (α²/L) n (n·p), by Sherman and Morrison."""
         natural = self.inverse_mass.apply(point.gradient)
-        along = self.alpha**2 / point.stretch * (natural @ momentum)
+        along = self.alpha**2 / point.stretch * dot(natural, momentum)
         return self.inverse_mass.apply(momentum) - along * natural
 
     def velocity_from_noise(self, point: MongePoint, noise: Vector) -> Vector:
@@ -90,7 +86,7 @@ class Monge:
         steep = self.inverse_mass.root_transposed(point.gradient)
         root = jnp.sqrt(point.stretch)
         shrink = -(self.alpha**2) / (root * (1.0 + root))
-        return self.inverse_mass.root(noise + shrink * (steep @ noise) * steep)
+        return self.inverse_mass.root(noise + shrink * dot(steep, noise) * steep)
 
     def kick(self, point: MongePoint, velocity: Vector, bend: Vector, length: Scalar) -> tuple[Vector, Scalar]:
         """Closed form of the linear solve, with a = α², e = `length`, m = M⁻¹h and Hv = `bend`.
@@ -104,9 +100,9 @@ class Monge:
         a = self.alpha**2
         share = a / point.stretch
         natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(point.curvature)
-        before = length * share * (point.curvature @ velocity)
-        numerator = 1.0 - a * (velocity @ bend) + a * share * ((point.gradient + length * bend) @ pull)
+        before = length * share * dot(point.curvature, velocity)
+        numerator = 1.0 - a * dot(velocity, bend) + a * share * dot(point.gradient + length * bend, pull)
         push = length * numerator / (point.stretch * (1.0 + before))
         kicked = velocity + push * natural - length * share * pull
-        after = length * share * (point.curvature @ kicked)
+        after = length * share * dot(point.curvature, kicked)
         return kicked, jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))

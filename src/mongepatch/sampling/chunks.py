@@ -6,12 +6,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, LogDensity, PRNGKey, Scalar
+from mongepatch._typing import Count, PRNGKey, Scalar
 from mongepatch.integrators import Lagrangian
 from mongepatch.kernels import Info, State
 from mongepatch.kernels.lmc import step as lmc_step
 from mongepatch.metrics import Metric
 from mongepatch.targets.layout import Layout
+from mongepatch.targets.program import Program
 from mongepatch.trajectories import Static
 
 
@@ -30,15 +31,15 @@ class Rows(NamedTuple):
     info: Info
 
 
-@partial(jax.jit, static_argnames=("logdensity", "layout", "integrator", "capacity"))
+@partial(jax.jit, static_argnames=("layout", "integrator", "capacity"))
 def run_chunk(
     key: PRNGKey,
     states: State,
     first: Count,
     count: Count,
+    density: Program,
     settings: Settings,
     *,
-    logdensity: LogDensity,
     layout: Layout,
     integrator: Lagrangian,
     capacity: int,
@@ -57,7 +58,7 @@ def run_chunk(
         shared_key = jax.random.fold_in(length_key, number)
 
         def step(key: PRNGKey, state: State) -> tuple[State, Info]:
-            return lmc_step(key, state, logdensity, *settings, integrator, length_key=shared_key)
+            return lmc_step(key, state, density, *settings, integrator, length_key=shared_key)
 
         states, info = jax.vmap(step)(keys, states)
         return states, Rows(jax.vmap(layout.named)(states.position), info)

@@ -1,6 +1,5 @@
 """A progress bar with what a waiting person wants to know: rate, acceptance, divergences, time left."""
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -12,15 +11,15 @@ from mongepatch.kernels import Info
 class Report(Protocol):
     """Told of every finished chunk."""
 
-    def __call__(self, info: Info) -> None:
-        """Take the info of some draws, with leading axes (draw, chain)."""
+    def __call__(self, info: Info, seconds: float) -> None:
+        """Take the info of some draws, with leading axes (draw, chain), and how long they took."""
 
 
 @contextmanager
 def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Report]:
     """A report that draws a bar on the terminal, or does nothing."""
     if not show:
-        yield lambda info: None
+        yield lambda info, seconds: None
         return
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
@@ -39,15 +38,16 @@ class _BarReport:
         self._bar, self._chains = bar, chains
         self._task = bar.add_task("sampling", total=total, note="compiling …")
         self._done, self._accepted, self._diverged = 0, 0.0, 0
-        self._started = time.perf_counter()
+        self._seconds = 0.0
         bar.refresh()
 
-    def __call__(self, info: Info) -> None:
+    def __call__(self, info: Info, seconds: float) -> None:
+        self._seconds += seconds
         self._done += info.lp.shape[0]
         self._accepted += float(info.acceptance_rate.sum())
         self._diverged += int(info.diverging.sum())
         draws = self._done * self._chains
-        rate = draws / (time.perf_counter() - self._started)
+        rate = draws / self._seconds
         divergences = f"{self._diverged:,} divergent"
         note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
         self._bar.update(self._task, completed=self._done, note=note, refresh=True)

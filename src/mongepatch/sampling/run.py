@@ -12,7 +12,8 @@ from mongepatch.integrators import Lagrangian
 from mongepatch.kernels import Info, State
 from mongepatch.sampling.chunks import Rows, Settings, run_chunk
 from mongepatch.sampling.progress import Report
-from mongepatch.targets import Target
+from mongepatch.targets.layout import Layout
+from mongepatch.targets.program import Program
 
 _CHUNK_SECONDS = 0.5
 """How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
@@ -31,9 +32,10 @@ class Result(NamedTuple):
 def run(
     key: PRNGKey,
     states: State,
+    density: Program,
     settings: Settings,
     *,
-    target: Target,
+    layout: Layout,
     integrator: Lagrangian,
     warmup: int,
     draws: int,
@@ -41,7 +43,7 @@ def run(
 ) -> Result:
     """Make `warmup` draws of every chain and forget them, then `draws` more and keep them."""
     chains, total = states.logdensity.shape[0], warmup + draws
-    capacity = min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (target.dimension + len(Info._fields)))))
+    capacity = min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (layout.size + len(Info._fields)))))
 
     def chunk(states: State, first: int, count: int) -> tuple[State, Rows]:
         made: tuple[State, Rows] = run_chunk(
@@ -49,9 +51,9 @@ def run(
             states,
             first,
             count,
+            density,
             settings,
-            logdensity=target.logdensity,
-            layout=target.layout,
+            layout=layout,
             integrator=integrator,
             capacity=capacity,
         )
@@ -68,7 +70,7 @@ def run(
         states, buffers = chunk(states, done, count)
         elapsed = time.perf_counter() - chunk_started
         rows = _head(buffers, count)
-        report(rows.info)
+        report(rows.info, elapsed)
         if done >= warmup:
             kept = _keep(kept, rows, done - warmup, draws)
         done += count

@@ -14,17 +14,17 @@ from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
 from mongepatch.integrators import Lagrangian, Scheme
-from mongepatch.metrics import Metric
-from mongepatch.metrics.base import fitted
+from mongepatch.metrics import Metric, fitted
+from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.chunks import Settings
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.run import Result, run
-from mongepatch.sampling.starts import starting_states
-from mongepatch.settings import positive_count, positive_step
+from mongepatch.sampling.starts import check_per_chain, starting_states
+from mongepatch.settings import number_at_least_zero, positive_number, whole_number
 from mongepatch.targets import Target
-from mongepatch.targets.checks import check_density, check_differentiable
-from mongepatch.trajectories import Static
+from mongepatch.targets.program import trace
+from mongepatch.trajectories import Static, check_trajectory
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -42,7 +42,7 @@ def sample(
     chains: int = 4,
     seed: int | jax.Array = 0,
     scheme: Scheme = "merged",
-    jitter: float = 1.0,
+    init_spread: float = 1.0,
     init_per_chain: bool = False,
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
@@ -50,8 +50,8 @@ def sample(
 ) -> "DataTree":
     """Draw from a density with Lagrangian Monte Carlo.
 
-    Chains run side by side, compiled once for a density and its shapes: another metric of the same kind, step size,
-    trajectory or seed does not compile again. Draws are reproducible from the seed.
+    Chains run side by side, compiled once for what a density computes: other data of the same shapes, another metric of
+    the same kind, step size, trajectory, seed or number of draws does not compile again. The seed decides every draw.
 
     Args:
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
@@ -65,7 +65,7 @@ def sample(
         chains: number of chains.
         seed: a whole number, or a `jax.random.key`.
         scheme: "merged" or "paper", as for `lmc`.
-        jitter: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
+        init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point a chain.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
@@ -83,28 +83,33 @@ def sample(
         SettingError: a number is out of range.
     """
     require("arviz_base", "sample", "mongepatch.sample")
-    draws = positive_count("draws", draws)
-    warmup = positive_count("warmup", warmup, least=0)
-    chains = positive_count("chains", chains)
-    settings = Settings(metric, positive_step(step_size), Static.checked(trajectory))
-    if not (np.isfinite(jitter) and jitter >= 0):
-        raise SettingError(f"jitter must be finite and at least 0; it is {jitter}.")
+    draws, chains = whole_number("draws", draws), whole_number("chains", chains)
+    warmup = whole_number("warmup", warmup, least=0)
+    spread = float(number_at_least_zero("init_spread", init_spread))
+    step = positive_number("step_size", step_size)
+    check_trajectory(trajectory)
     integrator = Lagrangian(scheme)
-
-    target = _as_target(target, init, init_per_chain, dims, coords)
-    position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
-    check_density(target.logdensity, position)
-    settings = settings._replace(metric=fitted(metric, position))
-    check_differentiable(lambda x: settings.metric.at(target.logdensity, x)[0], position)
     start_key, run_key = jax.random.split(_as_key(seed))
-    states = starting_states(start_key, target, settings.metric, init, chains, jitter=jitter, per_chain=init_per_chain)
+
+    if init_per_chain:
+        check_per_chain(init, chains)
+    example = jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init
+    target = _as_target(target, example, dims, coords)
+    check_names(target)
+    dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
+    position = jax.ShapeDtypeStruct((target.dimension,), dtype)
+    density = trace(target.logdensity, position)
+    metric = fitted(metric, position)
+    check_differentiable(density, metric, position)
+    states = starting_states(start_key, target, density, metric, init, chains, spread=spread, per_chain=init_per_chain)
 
     with progress_report(warmup + draws, chains, show=progress) as report:
         result = run(
             run_key,
             states,
-            settings,
-            target=target,
+            density,
+            Settings(metric, step, trajectory),
+            layout=target.layout,
             integrator=integrator,
             warmup=warmup,
             draws=draws,
@@ -116,31 +121,30 @@ def sample(
 
 
 def _as_key(seed: Any) -> PRNGKey:
-    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
         return seed
     try:
         return jax.random.key(operator.index(seed))
-    except TypeError as error:
-        raise SettingError(f"seed must be a whole number or a jax.random.key; it is {seed!r}.") from error
+    except (TypeError, OverflowError) as error:
+        raise SettingError(
+            f"seed must be a whole number of at most 64 bits or one jax.random.key; it is {seed!r}."
+        ) from error
 
 
 def _as_target(
     target: Target | LogDensity,
-    init: PyTree,
-    init_per_chain: bool,
+    example: PyTree,
     dims: Mapping[str, Sequence[str]] | None,
     coords: Mapping[str, Sequence[Any]] | None,
 ) -> Target:
     if not callable(target):
         raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}.")
-    if init_per_chain and init is None:
-        raise ParameterError("init_per_chain=True needs init, with one starting point a chain.")
     if not isinstance(target, Target):
-        if init is None:
+        if example is None:
             raise ParameterError(
                 "Give init, one point of the log density's parameters: it says their names and shapes."
             )
-        target = Target.from_density(target, jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init)
+        target = Target.from_density(target, example)
     return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})
 
 

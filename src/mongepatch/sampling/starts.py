@@ -1,79 +1,87 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import LogDensity, PRNGKey, PyTree, Vector
+from mongepatch._typing import PRNGKey, PyTree, Vector
 from mongepatch.errors import LogDensityError, ParameterError
 from mongepatch.kernels import State
 from mongepatch.kernels.lmc import init as init_state
 from mongepatch.metrics import Metric
 from mongepatch.targets import Target
-from mongepatch.targets.layout import Layout
+from mongepatch.targets.program import Program
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
 
-_SPREADS = (1.0, 0.5, 0.25, 0.1, 0.0)
-"""How far from a given point to try, relative to the jitter: nearer each time, at last the point itself."""
+_SHARES = (1.0, 0.5, 0.25, 0.1, 0.0)
+"""How far from a given point to try, relative to the spread: nearer each time, at last the point itself."""
 
 
 def starting_states(
-    key: PRNGKey, target: Target, metric: Metric, init: PyTree, chains: int, *, jitter: float, per_chain: bool
+    key: PRNGKey,
+    target: Target,
+    density: Program,
+    metric: Metric,
+    init: PyTree,
+    chains: int,
+    *,
+    spread: float,
+    per_chain: bool,
 ) -> State:
     """A state for every chain, at points given by the user, around the user's, or of the target's own."""
     if per_chain:
-        states = _states(one_per_chain(init, chains, target.layout), metric, logdensity=target.logdensity)
+        states = _states(jax.vmap(target.layout.flat)(init), metric, density)
     elif init is not None:
-        states = dispersed(key, chains, around(target.layout.flat(init), jitter), target, metric)
+        states = dispersed(key, chains, around(target.layout.flat(init), spread), density, metric)
     elif target.start is not None:
         start = target.start
-        states = dispersed(key, chains, lambda chain_key, _: start(chain_key), target, metric)
+        states = dispersed(key, chains, lambda chain_key, _: start(chain_key), density, metric)
     else:
         raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
-    check_states(states)
+    check_states(states, density)
     return states
 
 
-def around(center: Vector, jitter: float) -> Proposal:
-    """Propose points that are uniform within `jitter` of a given one in every coordinate."""
+def around(center: Vector, spread: float) -> Proposal:
+    """Propose points that are uniform within `spread` of a given one in every coordinate."""
 
-    def propose(key: PRNGKey, spread: Any) -> Vector:
-        return center + spread * jitter * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0)
+    def propose(key: PRNGKey, share: Any) -> Vector:
+        return center + share * spread * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0)
 
     return propose
 
 
-def dispersed(key: PRNGKey, chains: int, propose: Proposal, target: Target, metric: Metric) -> State:
+def dispersed(key: PRNGKey, chains: int, propose: Proposal, density: Program, metric: Metric) -> State:
     """A state for every chain; where a proposed point cannot be used, another is proposed."""
     points, usable = None, np.zeros(chains, bool)
-    for attempt, spread in enumerate(_SPREADS):
+    for attempt, share in enumerate(_SHARES):
         keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
-        proposed = jax.vmap(propose, (0, None))(keys, spread)
+        proposed = jax.vmap(propose, (0, None))(keys, share)
         points = proposed if points is None else jnp.where(usable[:, None], points, proposed)
-        states = _states(points, metric, logdensity=target.logdensity)
+        states = _states(points, metric, density)
         usable = _usable(states)
         if usable.all():
             break
     return states
 
 
-def one_per_chain(init: PyTree, chains: int, layout: Layout) -> jax.Array:
-    """Starting points that the user gave, one a chain along the leading axis of every array."""
+def check_per_chain(init: PyTree, chains: int) -> None:
+    """Raise unless there is a starting point for every chain along the leading axis of every array."""
+    if init is None:
+        raise ParameterError("init_per_chain=True needs init, with one starting point a chain.")
     for leaf in jax.tree.leaves(init):
-        if jnp.shape(leaf)[:1] != (chains,):
+        if np.shape(leaf)[:1] != (chains,):
             raise ParameterError(
                 f"With init_per_chain=True every array of init must have a leading axis of length chains = {chains}; "
-                f"there is one of shape {jnp.shape(leaf)}."
+                f"there is one of shape {np.shape(leaf)}."
             )
-    return jnp.stack([layout.flat(jax.tree.map(lambda leaf, i=i: leaf[i], init)) for i in range(chains)])
 
 
-def check_states(states: State) -> None:
+def check_states(states: State, density: Program) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
     usable, values, gradients = _usable(states), states.logdensity, states.point.gradient
     if not usable.all():
@@ -89,16 +97,24 @@ def check_states(states: State) -> None:
             f"The log density is finite but its {what} is not at {where}. A common cause is jnp.where over a branch "
             "that overflows, or a square root or norm at exactly 0."
         )
+    if not gradients.any():
+        _check_slope(states.point.position[0], density)
+
+
+def _check_slope(point: Vector, density: Program) -> None:
+    """Raise if the density changes around a point while its gradient is 0 all around: no mode looks like that."""
+    nearby = point + jax.random.normal(jax.random.key(0), (16, point.size), point.dtype)
+    values, gradients = jax.vmap(jax.value_and_grad(density))(nearby)
     if not gradients.any() and np.ptp(values) > 0:
         raise LogDensityError(
-            "The log density differs between starting points but its gradient is 0 at all of them: it is not "
-            "differentiable. Look for rounding, casts to whole numbers, or jax.lax.stop_gradient."
+            "The log density changes from point to point but its gradient is 0 everywhere: it is not differentiable. "
+            "Look for rounding, casts to whole numbers, or jax.lax.stop_gradient."
         )
 
 
-@partial(jax.jit, static_argnames="logdensity")
-def _states(points: jax.Array, metric: Metric, *, logdensity: LogDensity) -> State:
-    return jax.vmap(lambda x: init_state(x, logdensity, metric))(points)
+@jax.jit
+def _states(points: jax.Array, metric: Metric, density: Program) -> State:
+    return jax.vmap(lambda x: init_state(x, density, metric))(points)
 
 
 def _usable(states: State) -> np.ndarray:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
+from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Tabulated, Truth
@@ -24,6 +25,8 @@ def banana(
         noise_variance: σ_y².
         prior_variance: σ².
     """
+    positive_number("noise_variance", noise_variance)
+    positive_number("prior_variance", prior_variance)
     if observations is None:
         spread = jax.scipy.special.ndtri((jnp.arange(10) + 0.5) / 10)
         observations = np.asarray(1.0 + noise_variance**0.5 * spread, float).tolist()
@@ -39,7 +42,8 @@ def banana(
 
     # x₁ given x₂ is normal with a variance that does not depend on x₂; x₂ itself is a one-dimensional quadrature.
     sd1 = (precision + 1.0 / prior_variance) ** -0.5
-    grid = np.linspace(-8.0, 8.0, 16_001) * prior_variance**0.5
+    reach = 8.0 * prior_variance**0.5 + max(mean, 0.0) ** 0.5
+    grid = np.linspace(-reach, reach, 32_001)
     marginal2 = Tabulated.from_log_density(
         grid, -0.5 * (grid**2 / prior_variance + (mean - grid**2) ** 2 / (1.0 / precision + prior_variance))
     )

@@ -33,7 +33,7 @@ class Target:
     def from_density(cls, logdensity: LogDensity, example: PyTree) -> "Target":
         """A target from a log density of a pytree, and one such pytree."""
         layout = Layout.of(example)
-        return cls(_FlatDensity(logdensity, layout), layout)
+        return cls(lambda flat: logdensity(layout.tree(flat)), layout)
 
     def __call__(self, position: Vector) -> Scalar:
         """The log density at a flat position."""
@@ -43,26 +43,3 @@ class Target:
     def dimension(self) -> int:
         """Number of scalar parameters."""
         return self.layout.size
-
-
-class _FlatDensity:
-    """A user's log density of a pytree, as one of flat vectors.
-
-    It compares by what it wraps, so that wrapping the same density twice compiles once. The density itself is compared
-    by identity: it may be an object that cannot be hashed.
-    """
-
-    def __init__(self, logdensity: LogDensity, layout: Layout) -> None:
-        self._logdensity, self._layout = logdensity, layout
-
-    def __call__(self, flat: Vector) -> Scalar:
-        value: Scalar = self._logdensity(self._layout.tree(flat))
-        return value
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, _FlatDensity) and self._logdensity is other._logdensity and self._layout == other._layout
-        )
-
-    def __hash__(self) -> int:
-        return hash((id(self._logdensity), self._layout))

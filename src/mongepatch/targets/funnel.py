@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
-from mongepatch.settings import positive_count
+from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
@@ -19,6 +19,7 @@ def funnel(dimension: int, *, variance: float = 15.0) -> Target:
         dimension: D, the number of x's; `a` is one more, the last coordinate of a flat position.
         variance: of `a`.
     """
+    positive_number("variance", variance)
     return _funnel(dimension, variance**0.5, "a", jax.nn.softplus)
 
 
@@ -29,11 +30,12 @@ def neal_funnel(dimension: int = 9, *, sd: float = 3.0) -> Target:
         dimension: D, the number of x's; `v` is one more, the last coordinate of a flat position.
         sd: standard deviation of `v`.
     """
+    positive_number("sd", sd)
     return _funnel(dimension, sd, "v", jnp.exp)
 
 
 def _funnel(dimension: int, sd: float, neck: str, variance_of: Callable[[jax.Array], jax.Array]) -> Target:
-    dimension = positive_count("dimension", dimension)
+    dimension = whole_number("dimension", dimension)
 
     def logdensity(position: Vector) -> Scalar:
         x, log_scale = position[:-1], position[-1]

@@ -10,7 +10,6 @@ import jax.numpy as jnp
 from mongepatch._typing import PyTree, Vector
 from mongepatch.errors import ParameterError
 
-_RESERVED = frozenset({"chain", "draw"})
 _BY_NAME = jax.tree.structure(None)  # of no pytree that has parameters; tree structures cannot be compared with None
 
 
@@ -31,13 +30,10 @@ class Layout:
         """The layout of a pytree of parameters: dict keys are names, a bare array is called `x`."""
         leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
         names = tuple(_name(path) for path, _ in leaves)
-        if not leaves:
-            raise ParameterError("init holds no parameters: give an array, or a dict of arrays.")
-        if len(set(names)) < len(names) or _RESERVED & set(names):
-            raise ParameterError(
-                f"Parameter names must be distinct and must not be 'chain' or 'draw'; they are {list(names)}."
-            )
-        return cls(names, tuple(jnp.shape(leaf) for _, leaf in leaves), treedef)
+        arrays = [_real(name, leaf) for name, (_, leaf) in zip(names, leaves, strict=True)]
+        if not sum(array.size for array in arrays):
+            raise ParameterError("The starting point holds no parameters: give an array, or a dict of arrays.")
+        return cls(names, tuple(array.shape for array in arrays), treedef)
 
     @property
     def size(self) -> int:
@@ -57,14 +53,15 @@ class Layout:
         return self.named(flat) if self._by_name else self.treedef.unflatten(self._parts(flat))
 
     def flat(self, tree: PyTree) -> Vector:
-        """The flat vector of a pytree of this layout; a vector that is flat already is taken as it is."""
+        """The flat vector of a pytree of this layout. Where parameters have names only, it may be flat already."""
         if self._by_name and not isinstance(tree, dict):
-            leaves = [tree]
-            expected: tuple[tuple[int, ...], ...] = ((self.size,),)
+            arrays = [_real(" and ".join(self.names), tree)]
+            fits = arrays[0].shape == (self.size,) or (arrays[0].shape,) == self.shapes
         else:
-            leaves, expected = self._ordered_leaves(tree), self.shapes
-        arrays = [_real(name, leaf) for name, leaf in zip(self.names, leaves, strict=False)]
-        if tuple(array.shape for array in arrays) != expected:
+            leaves = self._ordered_leaves(tree)
+            arrays = [_real(name, leaf) for name, leaf in zip(self.names, leaves, strict=True)]
+            fits = tuple(array.shape for array in arrays) == self.shapes
+        if not fits:
             wanted = dict(zip(self.names, self.shapes, strict=True))
             raise ParameterError(
                 f"The starting point must have the shapes {wanted}"

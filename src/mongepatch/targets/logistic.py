@@ -9,6 +9,7 @@ import numpy as np
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
+from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 
@@ -24,6 +25,7 @@ def logistic_regression(
         prior_variance: of every coefficient.
         columns: names of the D columns, for the result.
     """
+    positive_number("prior_variance", prior_variance)
     dtype = jnp.result_type(float)
     matrix, labels = np.asarray(design, dtype), np.asarray(outcomes, dtype)
     if matrix.ndim != 2 or labels.shape != matrix.shape[:1]:

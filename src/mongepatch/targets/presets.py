@@ -13,13 +13,13 @@ class Preset:
     """ε."""
     num_steps: int
     """L_F."""
-    alpha: float | None = None
-    """α of the Monge metric, where it is used and given."""
-    draws: int | None = None
-    """Draws kept of one chain, warm-up excluded."""
+    alpha: float = 0.0
+    """α of the Monge metric; 0 where the run is in another metric, or for several α."""
+    draws: int = 1
+    """Draws kept of one chain, warm-up excluded; 1 where the paper follows a single trajectory."""
     warmup: int = 0
     """Draws thrown away first."""
-    start: tuple[float, ...] | None = None
+    start: float | tuple[float, ...] = 0.0
     """Starting point; one number stands for all coordinates."""
 
 
@@ -29,7 +29,7 @@ def _table() -> dict[str, Preset]:
         1: (0.2, 9), 3: (0.2, 9), 5: (0.09, 25), 10: (0.04, 100), 30: (0.025, 150), 40: (0.02, 180), 50: (0.017, 250),
     }  # fmt: skip
     for dimension, (step_size, num_steps) in funnels.items():
-        table[f"funnel-{dimension}"] = Preset(step_size, num_steps, alpha=1.0, draws=60_000, start=(5.0,))
+        table[f"funnel-{dimension}"] = Preset(step_size, num_steps, alpha=1.0, draws=60_000, start=5.0)
     for a, step_size, num_steps in ((0.5, 0.07, 13), (1, 0.07, 13), (2, 0.025, 35)):
         table[f"squiggle-{a}"] = Preset(step_size, num_steps, alpha=1.0, draws=60_000, start=(1.0, -1.0))
     regressions = {
@@ -39,7 +39,7 @@ def _table() -> dict[str, Preset]:
     }
     for data, methods in regressions.items():
         for method, (step_size, num_steps) in methods.items():
-            alpha = 0.01 if method == "lmc-monge" else None
+            alpha = 0.01 if method == "lmc-monge" else 0.0
             table[f"{data}-{method}"] = Preset(step_size, num_steps, alpha=alpha, draws=15_000, warmup=5_000)
     return table
 

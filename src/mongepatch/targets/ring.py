@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
@@ -16,6 +17,8 @@ def ring(radius: float = 12.0, variance: float = 0.12) -> Target:
         radius: μ, far enough from 0 that the normal's mass below 0 does not matter.
         variance: σ², the ring's thickness.
     """
+    positive_number("radius", radius)
+    positive_number("variance", variance)
 
     def logdensity(position: Vector) -> Scalar:
         r = jnp.sqrt(position @ position)

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
-from mongepatch.settings import positive_count
+from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
@@ -22,7 +22,9 @@ def rosenbrock(dimension: int = 2, *, a: float = 0.05, b: float = 5.0, mu: float
         b: sharpness of the valley, xᵢ | xᵢ₋₁ ~ N(xᵢ₋₁², 1/(2b)).
         mu: μ.
     """
-    dimension = positive_count("dimension", dimension, least=2)
+    dimension = whole_number("dimension", dimension, least=2)
+    positive_number("a", a)
+    positive_number("b", b)
 
     def logdensity(position: Vector) -> Scalar:
         steps = position[1:] - position[:-1] ** 2

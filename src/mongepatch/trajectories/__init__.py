@@ -1,5 +1,5 @@
 """Trajectories: how far to go before the next draw."""
 
-from mongepatch.trajectories.static import Static
+from mongepatch.trajectories.static import Static, check_trajectory
 
-__all__ = ["Static"]
+__all__ = ["Static", "check_trajectory"]

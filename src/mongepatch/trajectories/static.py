@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey
 from mongepatch.errors import SettingError
-from mongepatch.settings import positive_count
+from mongepatch.settings import number_at_least_zero, whole_number
 
 
 @pytree
@@ -29,20 +29,20 @@ class Static:
 
     def __init__(self, num_steps: Any, jitter: Any = 0.0) -> None:
         if is_concrete(num_steps):
-            num_steps = positive_count("num_steps", num_steps)
-        if is_concrete(jitter) and not 0 <= jitter <= 1:
-            raise SettingError(f"jitter must be between 0 and 1; it is {jitter}.")
+            num_steps = whole_number("num_steps", num_steps)
+        share = number_at_least_zero("jitter", jitter)
+        if is_concrete(share) and share > 1:
+            raise SettingError(f"jitter must be at most 1; it is {jitter}.")
         object.__setattr__(self, "num_steps", jnp.asarray(num_steps, jnp.result_type(int)))
-        object.__setattr__(self, "jitter", jnp.asarray(jitter, jnp.result_type(float)))
-
-    @classmethod
-    def checked(cls, trajectory: "Static") -> "Static":
-        """The trajectory itself, or a refusal of what is none."""
-        if not isinstance(trajectory, cls):
-            raise SettingError(f"trajectory must be a trajectory, such as mp.Static(20); it is {trajectory!r}.")
-        return trajectory
+        object.__setattr__(self, "jitter", share)
 
     def length(self, key: PRNGKey) -> Count:
         """The number of steps of the next trajectory."""
         shortest = jnp.maximum(1, jnp.round((1 - self.jitter) * self.num_steps).astype(self.num_steps.dtype))
         return jax.random.randint(key, (), shortest, self.num_steps + 1)
+
+
+def check_trajectory(trajectory: Any) -> None:
+    """Raise unless this is a trajectory."""
+    if not isinstance(trajectory, Static):
+        raise SettingError(f"trajectory must be a trajectory, such as mp.Static(20); it is {trajectory!r}.")

@@ -1,0 +1,63 @@
+"""Refusals at the door of `sample`, before anything is compiled or drawn."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from mongepatch._typing import LogDensity
+from mongepatch.errors import LogDensityError, ParameterError
+from mongepatch.metrics import Metric
+from mongepatch.targets import Target
+
+_SAMPLE_DIMS = frozenset({"chain", "draw"})
+
+
+def check_differentiable(density: LogDensity, metric: Metric, position: jax.ShapeDtypeStruct) -> None:
+    """Raise unless JAX can derive the density as often as the metric needs."""
+    gradient = jax.grad(density)
+    _derive("once", gradient, position)
+    try:
+        jax.eval_shape(lambda x: metric.at(density, x)[0], position)
+    except Exception:
+        _derive("twice, as the metric needs,", lambda x: jax.jvp(gradient, (x,), (x,))[1], position)
+        raise  # the density is fine: the fault is the metric's own
+
+
+def _derive(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStruct) -> None:
+    try:
+        jax.eval_shape(derivative, position)
+    except Exception as error:
+        raise LogDensityError(
+            f"The log density is not differentiable by JAX {how_often}: {error} "
+            "Loops of unknown length (jax.lax.while_loop) and callbacks have no derivative: use jax.lax.scan, or give "
+            "them one with jax.custom_jvp."
+        ) from error
+
+
+def check_names(target: Target) -> None:
+    """Raise unless names, dims and coords make a tree: better now than after hours of sampling."""
+    names, shapes = target.layout.names, dict(zip(target.layout.names, target.layout.shapes, strict=True))
+    if len(set(names)) < len(names) or _SAMPLE_DIMS & set(names) or any("/" in name for name in names):
+        raise ParameterError(
+            f"Parameter names must be distinct, not 'chain' or 'draw', and without '/'; they are {list(names)}."
+        )
+    for name, dims in target.dims.items():
+        if name not in shapes:
+            raise ParameterError(f"dims names the parameter {name!r}, but the parameters are {list(names)}.")
+        _check_dims(name, dims, shapes[name], target.coords)
+
+
+def _check_dims(name: str, dims: Sequence[str], shape: tuple[int, ...], coords: Mapping[str, Sequence[Any]]) -> None:
+    if isinstance(dims, str) or len(dims) != len(shape):
+        raise ParameterError(
+            f"dims of {name!r} must be a list of {len(shape)} names, one for each axis of its shape {shape}; "
+            f"it is {dims!r}."
+        )
+    if _SAMPLE_DIMS & set(dims) or len(set(dims)) < len(dims):
+        raise ParameterError(f"dims of {name!r} must be distinct and not 'chain' or 'draw'; they are {list(dims)}.")
+    for dim, size in zip(dims, shape, strict=True):
+        if dim in coords and len(coords[dim]) != size:
+            raise ParameterError(
+                f"coords of {dim!r} has {len(coords[dim])} labels, but {name!r} has {size} entries along it."
+            )
