@@ -229,6 +229,11 @@ def test_divergences_are_told_in_a_sentence():
         mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **SETTINGS, draws=100, warmup=0, init_spread=0.0)
 
 
+def test_a_density_that_broke_on_the_way_is_told():
+    with pytest.warns(mp.SamplingWarning, match=r"of them met a density that is NaN or infinite"):
+        mp.sample(lambda x: jnp.where(x > 0, -x, -jnp.inf).sum(), jnp.ones(2), **SETTINGS, draws=100, warmup=0)
+
+
 def test_rounding_that_touches_acceptance_is_told():
     with pytest.warns(mp.SamplingWarning, match="double precision"):
         mp.sample(lambda x: -0.5 * x @ x - 1e7, jnp.zeros(2, jnp.float32), **SETTINGS, draws=10)

@@ -14,6 +14,7 @@ from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
 from mongepatch.integrators import Lagrangian, Scheme
+from mongepatch.kernels import Failure
 from mongepatch.metrics import Metric, fitted
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.chunks import Settings
@@ -150,12 +151,13 @@ def _as_target(
 
 def _warn(result: Result) -> None:
     """Say what a reader of the draws must know."""
-    diverging = result.stats["diverging"]
-    if diverging.any():
+    failures = result.stats["failure"]
+    diverged, undefined = (failures != Failure.NONE).sum(), (failures == Failure.NOT_FINITE).sum()
+    if diverged:
         warnings.warn(
-            f"{diverging.sum():,} of {diverging.size:,} trajectories diverged: the step size is too long for the "
-            "sharpest parts of the density, which the draws may miss. Try a smaller step_size, or compare the tails "
-            "with another metric.",
+            f"{diverged:,} of {failures.size:,} trajectories diverged: the step size is too long for the sharpest "
+            "parts of the density, which the draws may miss. Try a smaller step_size, or compare the tails with "
+            "another metric." + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else ""),
             SamplingWarning,
             stacklevel=3,
         )

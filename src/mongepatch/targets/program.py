@@ -10,7 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
-from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
+from jax.core import eval_jaxpr
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import LogDensityError
@@ -27,7 +27,7 @@ class Program:
 
     def __call__(self, position: Vector) -> Scalar:
         """The log density at a flat position."""
-        (value,) = jaxpr_as_fun(ClosedJaxpr(self._code.jaxpr, self._data))(position)
+        (value,) = eval_jaxpr(self._code.jaxpr, self._data, position)
         return value
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], "_Code"]:
@@ -43,7 +43,7 @@ class Program:
 class _Code:
     """A traced program that compares by what it computes: its text, and the very arrays hidden in inner functions."""
 
-    def __init__(self, jaxpr: Jaxpr) -> None:
+    def __init__(self, jaxpr: Any) -> None:
         self.jaxpr = jaxpr
         self._text, self._hidden = str(jaxpr), tuple(_hidden_arrays(jaxpr))
 
@@ -62,7 +62,7 @@ class _Code:
 def trace(logdensity: LogDensity, position: jax.ShapeDtypeStruct) -> Program:
     """The program of a log density of flat vectors, or a refusal of what is none."""
 
-    def run() -> tuple[ClosedJaxpr, Any]:
+    def run() -> tuple[Any, Any]:
         # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
         return jax.make_jaxpr(lambda x: logdensity(x), return_shape=True)(position)
 
@@ -102,13 +102,11 @@ def _check_value(value: Any) -> None:
         raise LogDensityError(f"The log density must return a real number; it returns {value.dtype}.")
 
 
-def _hidden_arrays(jaxpr: Jaxpr) -> Iterator[Any]:
+def _hidden_arrays(jaxpr: Any) -> Iterator[Any]:
     """Arrays that inner functions, such as ones under `jax.jit`, close over by themselves."""
     for equation in jaxpr.eqns:
         for parameter in equation.params.values():
             for inner in parameter if isinstance(parameter, tuple | list) else (parameter,):
-                if isinstance(inner, ClosedJaxpr):
-                    yield from inner.consts
-                    yield from _hidden_arrays(inner.jaxpr)
-                elif isinstance(inner, Jaxpr):
+                if hasattr(inner, "eqns"):  # a traced function, with arrays of its own or without
+                    yield from getattr(inner, "consts", ())
                     yield from _hidden_arrays(inner)
