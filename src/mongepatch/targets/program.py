@@ -9,8 +9,8 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
 from jax.core import eval_jaxpr
+from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import LogDensityError
