@@ -58,6 +58,7 @@ def test_log_densities_that_cannot_be_sampled(logdensity, message):
         ({"flag": True}, "'flag' has type bool"),
         (jnp.ones(2) * 1j, "'x' has type complex"),
         ({"x": "text"}, "'x' is not an array"),
+        ({"b": [0.0, 0.0]}, r"'b' is a list.*jnp\.array"),
         ({}, "no parameters"),
         (jnp.zeros(0), "no parameters"),
         ({"draw": 1.0}, "not 'chain' or 'draw'"),
@@ -109,6 +110,7 @@ def test_starting_points_of_some_chains_only():
         ({"step_size": [0.1, 0.2]}, "one number"),
         ({"step_size": None}, "step_size must be a number; it is None"),
         ({"step_size": "auto"}, "step_size must be a number"),
+        ({"step_size": "0.1"}, "step_size must be a number"),
         ({"chains": 0}, "chains must be at least 1; it is 0"),
         ({"chains": 2.5}, "chains must be a whole number"),
         ({"draws": 0}, "draws must be at least 1"),
@@ -206,6 +208,10 @@ def test_a_fault_of_the_metric_is_not_blamed_on_the_density(monkeypatch):
         ({"dims": {"theta": "school"}}, "must be a list of 1 names"),
         ({"dims": {"theta": ["school", "year"]}}, "must be a list of 1 names"),
         ({"dims": {"theta": ["draw"]}}, "not 'chain' or 'draw'"),
+        ({"dims": ["school"]}, "dims must be a dict"),
+        ({"coords": ["a"]}, "coords must be a dict"),
+        ({"coords": {"school": ["a", "b", "c"]}}, "'school', which no parameter has: name it in dims"),
+        ({"dims": {"theta": ["school"]}, "coords": {"school": 3}}, "must be a list of labels"),
         ({"dims": {"theta": ["school"]}, "coords": {"school": ["a", "b"]}}, "has 2 labels, but 'theta' has 3 entries"),
     ],
 )
@@ -231,6 +237,12 @@ def test_the_kernel_and_paths_refuse_bad_densities_too():
         mp.integrate(lambda x: -(x**2), mp.Euclidean(), jnp.ones(2), jnp.ones(2), 0.1, 3)
     with pytest.raises(mp.ParameterError, match="'a' has type int"):
         mp.lmc(lambda p: -(p["a"] ** 2) - p["b"] ** 2, mp.Euclidean(), 0.1, mp.Static(3)).init({"a": 0, "b": 0.5})
+    with pytest.raises(mp.LogDensityError, match="is nan at the starting point"):
+        mp.lmc(lambda x: jnp.log(x).sum(), mp.Euclidean(), 0.1, mp.Static(3)).init(-jnp.ones(2))
+    with pytest.raises(mp.MetricError, match="Monge is a class"):
+        mp.lmc(lambda x: -x @ x, mp.Monge, 0.1, mp.Static(3))
+    with pytest.raises(mp.ParameterError, match="must be flat vectors"):
+        mp.integrate(lambda p: -(p["a"] ** 2), mp.Euclidean(), {"a": 1.0}, {"a": 1.0}, 0.1, 3)
     with pytest.raises(mp.SettingError, match="step_size must be one number"):
         mp.integrate(lambda x: -x @ x, mp.Euclidean(), jnp.ones(2), jnp.ones(2), [0.1, 0.2], 3)
 

@@ -30,6 +30,12 @@ def test_demo_writes_a_picture_and_prints_the_truth(tmp_path):
     assert "HMC" in output
 
 
+def test_demo_looks_for_the_folder_first():
+    done = CliRunner().invoke(app, ["demo", "--out", "no/such/folder/demo.png"])
+    assert isinstance(done.exception, mp.SettingError)
+    assert "no such folder" in str(done.exception)
+
+
 def test_bench_step(monkeypatch):
     monkeypatch.setattr(step, "SIZES", ((50, 3), (60, 4)))
     monkeypatch.setattr(step, "SECONDS_A_CALL", 0.001)

@@ -94,6 +94,7 @@ def run(**overrides):
 def test_the_seed_decides_everything():
     assert run().equals(run())
     assert run().equals(run(seed=jax.random.key(3)))
+    assert run().equals(run(seed=jax.random.PRNGKey(3)))
     assert not run().equals(run(seed=4))
 
 
@@ -181,6 +182,7 @@ def test_other_numbers_do_not_compile_again():
     assert compiled() == size + 1
 
 
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # a hundred draws of a chain are few
 def test_data_that_changed_is_not_overlooked():
     """As in a notebook: the same function, with other data behind its back; then one under `jax.jit`, made anew."""
     data = {"y": 0.0, "scale": jnp.ones(2)}
@@ -224,14 +226,34 @@ def test_mixed_precision_is_promoted():
     assert tree["posterior"]["a"].dtype == tree["posterior"]["b"].dtype
 
 
+@pytest.mark.filterwarnings("ignore:The chains do not agree")  # a hundred draws of a chain are few
 def test_divergences_are_told_in_a_sentence():
     with pytest.warns(mp.SamplingWarning, match=r"of 400 trajectories diverged.*smaller step_size"):
+        mp.sample(lambda x: -5.0 * x @ x - 50.0 * x[0] ** 6, jnp.zeros(2), **SETTINGS, draws=100)
+
+
+def test_that_nothing_moved_is_told():
+    with pytest.warns(mp.SamplingWarning, match="Nothing was accepted"):
         mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **SETTINGS, draws=100, warmup=0, init_spread=0.0)
 
 
-def test_a_density_that_broke_on_the_way_is_told():
-    with pytest.warns(mp.SamplingWarning, match=r"of them met a density that is NaN or infinite"):
-        mp.sample(lambda x: jnp.where(x > 0, -x, -jnp.inf).sum(), jnp.ones(2), **SETTINGS, draws=100, warmup=0)
+def test_a_support_that_was_left_is_told():
+    with pytest.warns(mp.SamplingWarning, match=r"NaN or infinite: they left its support.*real line"):
+        mp.sample(lambda x: jnp.where(x > 0, -x, -jnp.inf).sum(), jnp.ones(2), **SETTINGS, draws=1000, chains=20)
+
+
+def test_chains_that_do_not_agree_are_told():
+    """Two modes far apart, and chains that start in one each."""
+    starts = jnp.array([[-10.0], [10.0]])
+    options = {**SETTINGS, "chains": 2, "init_per_chain": True, "draws": 200}
+    with pytest.warns(mp.SamplingWarning, match=r"chains do not agree: R̂ of 'x' is \d.*inverse_mass"):
+        mp.sample(lambda x: -0.5 * (jnp.abs(x[0]) - 10.0) ** 2, starts, **options)
+
+
+def test_steps_that_lead_nowhere_are_told():
+    """Everything is accepted and nothing diverges, but no chain has gone anywhere."""
+    with pytest.warns(mp.SamplingWarning, match="chains do not agree"):
+        mp.sample(normal, jnp.zeros(2), **{**SETTINGS, "step_size": 1e-4}, draws=200)
 
 
 def test_rounding_that_touches_acceptance_is_told():
@@ -242,7 +264,7 @@ def test_rounding_that_touches_acceptance_is_told():
 def test_all_is_well_is_silent(capsys):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mp.sample(normal, jnp.zeros(2), **SETTINGS, draws=10)
+        mp.sample(normal, jnp.zeros(2), **SETTINGS, draws=500)
     assert capsys.readouterr() == ("", "")
 
 

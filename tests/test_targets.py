@@ -137,7 +137,7 @@ def test_a_standardized_design_has_ones_and_unit_columns():
         (lambda: mp.targets.logistic_regression(np.full((2, 2), np.nan), [0, 1]), "not finite"),
         (lambda: mp.targets.logistic_regression(np.ones((2, 2)), [0, 1], columns=["a"]), "columns"),
         (lambda: mp.targets.standardized_design(np.ones((5, 2))), r"\[0, 1\] of features are constant"),
-        (lambda: mp.targets.preset("funnel-2"), "There is no preset 'funnel-2'; there are ring, funnel-1"),
+        (lambda: mp.targets.preset("funnel-2"), "There is no preset 'funnel-2'; there are funnel-1, funnel-3"),
     ],
 )
 def test_targets_refuse_nonsense(make, message):
@@ -159,3 +159,6 @@ def test_a_target_is_a_log_density():
     target = small_regression()
     algorithm = mp.lmc(target, mp.Euclidean(), 0.1, mp.Static(2))
     assert algorithm.init(jnp.zeros(3)).logdensity == target(jnp.zeros(3))
+    funnel = mp.targets.funnel(2)
+    named = mp.lmc(funnel, mp.Euclidean(), 0.1, mp.Static(2)).init({"a": 1.0, "x": jnp.array([2.0, 3.0])})
+    assert named.logdensity == funnel(jnp.array([2.0, 3.0, 1.0]))

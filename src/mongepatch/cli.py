@@ -59,7 +59,9 @@ def scaling(rounds: Rounds = 15) -> None:
 @bench.command()
 def funnel(
     dimension: Annotated[int, typer.Option(help="D of the paper: 1, 3, 5, 10, 30, 40 or 50.")] = 1,
-    draws: Annotated[int | None, typer.Option(help="Draws of each chain; the paper's 60,000 by default.")] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="Draws of each chain; by default the paper's 60,000.", min=1)
+    ] = None,
     seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 10,
 ) -> None:
     """The paper's funnel at the paper's settings, LMC-Monge beside HMC."""

@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.effective import require_arviz_stats
-from mongepatch.bench.funnel import MERGED, TRUTH, Run, report, run_method
+from mongepatch.bench.funnel import FINE_HMC, MERGED, TRUTH, Run, report, run_method
 from mongepatch.bench.methods import HMC
+from mongepatch.errors import SettingError
 from mongepatch.targets import funnel
 
 # Two colours that the colour-blind tell apart, and ink for the truth.
@@ -21,10 +21,11 @@ INK = "#333333"
 def run_demo(out: Path = Path("demo.png"), draws: int = 60_000) -> None:
     """Sample, print both summaries beside the truth, and write the picture."""
     require("matplotlib", "plot", "The picture")
-    require_arviz_stats()
-    runs = [run_method(method, draws=draws, progress=True) for method in (MERGED, HMC)]
+    if not out.absolute().parent.is_dir():
+        raise SettingError(f"The picture cannot be written to {out}: there is no such folder.")
+    runs = [run_method(method, draws=draws, progress=True) for method in (MERGED, HMC, FINE_HMC)]
     report(runs)
-    draw(runs, out)
+    draw(runs[:2], out)
     depths = (f"{run.method.name} went down to a = {run.draws('a').min():.1f}" for run in runs)
     print(f"{', '.join(depths)}; {TRUTH.cdf(-6.0):.0%} of the probability is below −6. The picture is in {out}.")
 

@@ -24,9 +24,10 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int:
 def real_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number, as an array; a traced one passes unseen."""
     try:
-        number = jnp.asarray(value, jnp.result_type(float))
+        number = jnp.asarray(value)
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be a number; it is {value!r}.") from cause
+    number = number.astype(jnp.result_type(float))
     if number.ndim != 0:
         raise error(f"{name} must be one number; its shape is {number.shape}.")
     if is_concrete(number) and not jnp.isfinite(number):

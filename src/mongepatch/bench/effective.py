@@ -1,6 +1,5 @@
 """Effective sample sizes that a fixed trajectory length cannot flatter."""
 
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from mongepatch._extras import require
@@ -9,18 +8,13 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
-def require_arviz_stats() -> ModuleType:
-    """ArviZ's statistics, or the extra that brings them: ask before sampling, not after."""
-    return require("arviz_stats", "demo", "An effective sample size")
-
-
 def smallest_ess(tree: "DataTree") -> float:
     """The least effective sample size of a run, over all parameters: bulk, tail, and bulk of the squares.
 
     Trajectories of a fixed length often make negatively correlated draws, whose bulk size exceeds the number of draws
     while tails and squares lag behind.
     """
-    ess = require_arviz_stats().ess
+    ess = require("arviz_stats", "sample", "An effective sample size").ess
     posterior = tree["posterior"].to_dataset()
     sizes = (ess(posterior), ess(posterior, method="tail"), ess((posterior - posterior.mean(("chain", "draw"))) ** 2))
     return min(float(size.to_array().min()) for size in sizes)

@@ -4,10 +4,10 @@ import time
 
 import numpy as np
 
+from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.step import synthetic_regression
 from mongepatch.bench.tables import show
 from mongepatch.metrics import Monge
-from mongepatch.sampling import sample
 from mongepatch.trajectories import Static
 
 
@@ -17,7 +17,7 @@ def run(draws: int = 20_000, rounds: int = 7) -> float:
 
     def seconds(progress: bool) -> float:
         started = time.perf_counter()
-        sample(
+        sample_quietly(
             target,
             metric=Monge(0.1),
             trajectory=Static(7),

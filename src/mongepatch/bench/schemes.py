@@ -1,18 +1,16 @@
 """Which integration scheme gives more effective draws for its gradients: one kick at interior points, or two?"""
 
-import warnings
 from collections.abc import Sequence
 from typing import NamedTuple, get_args
 
 import numpy as np
 
 from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.step import synthetic_regression
 from mongepatch.bench.tables import show
-from mongepatch.errors import SamplingWarning
 from mongepatch.integrators import Scheme
 from mongepatch.metrics import Monge
-from mongepatch.sampling import sample
 from mongepatch.targets import Target, banana, funnel, ring, rosenbrock, squiggle
 from mongepatch.trajectories import Static
 
@@ -45,20 +43,18 @@ def problems() -> list[Problem]:
 def efficiency(problem: Problem, scheme: Scheme, shrink: float, draws: int, seed: int) -> float:
     """Smallest effective sample size per 1000 gradient-equivalents, at a fraction of the problem's step size."""
     step_size = shrink * problem.step_size
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SamplingWarning)  # long steps diverge, and lose for it
-        tree = sample(
-            problem.target,
-            metric=Monge(problem.alpha),
-            trajectory=Static(max(1, round(problem.time / step_size)), jitter=0.5),
-            step_size=step_size,
-            scheme=scheme,
-            draws=draws,
-            warmup=draws // 10,
-            chains=8,
-            seed=seed,
-            progress=False,
-        )
+    tree = sample_quietly(
+        problem.target,
+        metric=Monge(problem.alpha),
+        trajectory=Static(max(1, round(problem.time / step_size)), jitter=0.5),
+        step_size=step_size,
+        scheme=scheme,
+        draws=draws,
+        warmup=draws // 10,
+        chains=8,
+        seed=seed,
+        progress=False,
+    )
     return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())
 
 

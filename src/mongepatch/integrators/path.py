@@ -17,8 +17,8 @@ from mongepatch.targets.program import Program, trace
 class Path(NamedTuple):
     """Every point of a trajectory, in flat coordinates: row n is the end of a trajectory of n steps.
 
-    `energy − log_volume` and `hamiltonian` both stay nearly constant, with an error of order ε²; the first is what
-    acceptance is decided by.
+    For steps that are short enough `energy − log_volume` and `hamiltonian` stay nearly constant, with an error of order
+    ε²; the first is what acceptance is decided by.
     """
 
     position: jax.Array
@@ -57,8 +57,11 @@ def integrate(
     Returns:
         A `Path` of num_steps + 1 points.
     """
-    position = jnp.asarray(position, jnp.result_type(float))
-    velocity = jnp.asarray(velocity, position.dtype)
+    try:
+        position = jnp.asarray(position, jnp.result_type(float))
+        velocity = jnp.asarray(velocity, position.dtype)
+    except (TypeError, ValueError) as error:
+        raise ParameterError("position and velocity must be flat vectors, and logdensity a function of one.") from error
     if position.ndim != 1 or velocity.shape != position.shape:
         raise ParameterError(
             "position and velocity must be flat vectors of one length; "

@@ -5,11 +5,14 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from mongepatch._pytree import is_concrete
 from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Vector
+from mongepatch.errors import LogDensityError
 from mongepatch.integrators import Lagrangian, Motion, Phase, Scheme
 from mongepatch.kernels.base import Algorithm, Failure, Info, State
-from mongepatch.metrics import Metric, fitted, hamiltonian
+from mongepatch.metrics import Metric, check_metric, fitted, hamiltonian
 from mongepatch.settings import positive_number
+from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.program import check_density
 from mongepatch.trajectories import Static, check_trajectory
@@ -118,7 +121,7 @@ def lmc(
     the scheme may be traced values.
 
     Args:
-        logdensity: log density of a pytree of parameters.
+        logdensity: log density of a pytree of parameters; or a `Target`, whose states hold flat vectors.
         metric: `Euclidean(...)` for HMC, `Monge(alpha, ...)`, or a metric of your own.
         step_size: ε > 0.
         trajectory: `Static(num_steps, jitter)`.
@@ -127,9 +130,17 @@ def lmc(
     """
     step_size, integrator = positive_number("step_size", step_size), Lagrangian(scheme)
     check_trajectory(trajectory)
+    check_metric(metric)
 
     def init_fn(position: PyTree, rng_key: PRNGKey | None = None) -> State:
-        return init(position, logdensity, metric)
+        if isinstance(logdensity, Target):
+            position = logdensity.layout.flat(position)
+        state = init(position, logdensity, metric)
+        if is_concrete(state.logdensity) and not jnp.isfinite(state.logdensity):
+            raise LogDensityError(
+                f"The log density is {state.logdensity} at the starting point: a chain cannot leave it."
+            )
+        return state
 
     def step_fn(rng_key: PRNGKey, state: State) -> tuple[State, Info]:
         return step(

@@ -91,18 +91,27 @@ _QUESTIONS = tuple(name for name in vars(Metric) if not name.startswith("_"))
 M = TypeVar("M", bound=Metric)
 
 
-def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
-    """The metric with its dimension checked against a position and its numbers in the position's precision."""
-    if isinstance(metric, type) or not isinstance(metric, Metric):
-        missing = [name for name in _QUESTIONS if not hasattr(metric, name)]
+def check_metric(metric: Any) -> None:
+    """Raise unless this is a metric that kernels can use."""
+    if isinstance(metric, type):
         raise MetricError(
-            f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is {metric!r}"
-            + (f", which lacks {', '.join(sorted(missing))}." if missing else ".")
+            f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); {metric.__name__} is a class."
+        )
+    if not isinstance(metric, Metric):
+        missing = sorted(name for name in _QUESTIONS if not hasattr(metric, name))
+        raise MetricError(
+            "metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); "
+            f"it is {metric!r}, which lacks {', '.join(missing)}."
         )
     if jax.tree_util.all_leaves([metric]):
         raise MetricError(
             f"{type(metric).__name__} must be a pytree: decorate it with @jax.tree_util.register_dataclass."
         )
+
+
+def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
+    """The metric with its dimension checked against a position and its numbers in the position's precision."""
+    check_metric(metric)
     metric.check(position.size)
 
     def cast(leaf: Any) -> jax.Array:

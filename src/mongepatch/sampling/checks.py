@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from mongepatch._typing import LogDensity
 from mongepatch.errors import LogDensityError, ParameterError
@@ -42,6 +43,13 @@ def check_names(target: Target) -> None:
         raise ParameterError(
             f"Parameter names must be distinct, not 'chain' or 'draw', and without '/'; they are {list(names)}."
         )
+    used = {f"{name}_dim_{i}" for name, shape in shapes.items() for i in range(len(shape))}
+    used |= {dim for dims in target.dims.values() for dim in dims}
+    for dim, labels in target.coords.items():
+        if dim not in used:
+            raise ParameterError(f"coords labels the dimension {dim!r}, which no parameter has: name it in dims.")
+        if np.ndim(labels) != 1:
+            raise ParameterError(f"coords of {dim!r} must be a list of labels; it is {labels!r}.")
     for name, dims in target.dims.items():
         if name not in shapes:
             raise ParameterError(f"dims names the parameter {name!r}, but the parameters are {list(names)}.")

@@ -8,20 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
 from mongepatch.integrators import Lagrangian, Scheme
-from mongepatch.kernels import Failure
 from mongepatch.metrics import Metric, fitted
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.chunks import Settings
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
-from mongepatch.sampling.run import Result, run
+from mongepatch.sampling.run import run
 from mongepatch.sampling.starts import check_per_chain, starting_states
+from mongepatch.sampling.verdict import verdict
 from mongepatch.settings import number_at_least_zero, positive_number, whole_number
 from mongepatch.targets import Target
 from mongepatch.targets.program import trace
@@ -116,14 +115,18 @@ def sample(
             draws=draws,
             report=report,
         )
-    _warn(result)
     attrs = {"sampling_time": result.seconds, "tuning_steps": warmup, "metric": type(metric).__name__, "scheme": scheme}
-    return to_datatree(result.draws, result.stats, target, attrs)
+    tree = to_datatree(result.draws, result.stats, target, attrs)
+    for sentence in verdict(tree):
+        warnings.warn(sentence, SamplingWarning, stacklevel=2)
+    return tree
 
 
 def _as_key(seed: Any) -> PRNGKey:
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
         return seed
+    if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.ndim == 1:
+        return jax.random.wrap_key_data(seed)  # of jax.random.PRNGKey
     try:
         return jax.random.key(operator.index(seed))
     except (TypeError, OverflowError) as error:
@@ -146,26 +149,7 @@ def _as_target(
                 "Give init, one point of the log density's parameters: it says their names and shapes."
             )
         target = Target.from_density(target, example)
+    for name, given in (("dims", dims), ("coords", coords)):
+        if not isinstance(given, Mapping | None):
+            raise ParameterError(f"{name} must be a dict; it is {given!r}.")
     return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})
-
-
-def _warn(result: Result) -> None:
-    """Say what a reader of the draws must know."""
-    failures = result.stats["failure"]
-    diverged, undefined = (failures != Failure.NONE).sum(), (failures == Failure.NOT_FINITE).sum()
-    if diverged:
-        warnings.warn(
-            f"{diverged:,} of {failures.size:,} trajectories diverged: the step size is too long for the sharpest "
-            "parts of the density, which the draws may miss. Try a smaller step_size, or compare the tails with "
-            "another metric." + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else ""),
-            SamplingWarning,
-            stacklevel=3,
-        )
-    rounding = float(np.finfo(result.stats["lp"].dtype).eps) * float(np.abs(result.stats["energy"]).max())
-    if rounding > 0.01:
-        warnings.warn(
-            f"Rounding errors of the energy are about {rounding:.2g}, enough to touch acceptance: switch double "
-            'precision on, jax.config.update("jax_enable_x64", True), before making any array.',
-            SamplingWarning,
-            stacklevel=3,
-        )

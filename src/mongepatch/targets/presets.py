@@ -53,4 +53,5 @@ def preset(name: str) -> Preset:
     try:
         return PRESETS[name]
     except KeyError:
-        raise SettingError(f"There is no preset {name!r}; there are {', '.join(PRESETS)}.") from None
+        alike = [known for known in PRESETS if known.split("-")[0] == name.split("-")[0]]
+        raise SettingError(f"There is no preset {name!r}; there are {', '.join(alike or PRESETS)}.") from None
