@@ -30,7 +30,7 @@ class Euclidean:
 
     Args:
         inverse_mass: M⁻¹, best an estimate of the posterior covariance: None for the identity, a vector of D
-            variances, or a D × D matrix.
+            variances, or a D × D matrix; parameters in the order of the flat vector (dict keys sorted).
     """
 
     inverse_mass: InverseMass

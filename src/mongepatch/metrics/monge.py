@@ -37,8 +37,9 @@ class Monge:
     """The metric of the paper, G = M + α² ∇ℓ ∇ℓᵀ. A kick costs two Hessian-vector products and no Hessian.
 
     Args:
-        alpha: α ≥ 0, how high the patch rises. At 0 the sampler is HMC; useful values are about 1 where the target has
-            one stiff direction, 0.1 where it has three to five, 0 beyond.
+        alpha: α ≥ 0, how high the patch rises. At 0 the sampler is HMC. Where parameters have a scale of about 1, or
+            `inverse_mass` holds their scale, useful values are about 1 for a target with one stiff direction, 0.1 for
+            three to five, and 0 beyond. Too large an α makes chains crawl wherever the density is steep.
         inverse_mass: M⁻¹, as for `Euclidean`.
     """
 
