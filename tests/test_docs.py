@@ -29,13 +29,20 @@ def test_the_readme_samples_what_it_says(capsys):
     assert v.min() < -8
     diverged = float(namespace["tree"]["sample_stats"]["diverging"].mean())
     assert diverged == pytest.approx(0.08, abs=0.02)
-    hmc = mp.sample(
-        namespace["logdensity"], {"theta": 0.0, "v": 0.0}, metric=mp.Euclidean(),
-        trajectory=mp.Static(20, jitter=0.5), step_size=0.1, draws=10_000, progress=False,
-    )["posterior"]["v"]  # fmt: skip
-    assert (hmc.mean().item(), hmc.std().item()) == pytest.approx((-1.29, 2.31), abs=0.01)
-    assert hmc.min().item() == pytest.approx(-6.5, abs=0.05)  # and so none below, as the table says
-    assert (v < -8.5).mean().item() == pytest.approx(0.0041, abs=0.0001)
+
+    def hmc(num_steps, step_size):
+        trajectory = mp.Static(num_steps, jitter=0.5)
+        options = {"trajectory": trajectory, "step_size": step_size, "draws": 10_000, "progress": False}
+        init = {"theta": 0.0, "v": 0.0}
+        return mp.sample(namespace["logdensity"], init, metric=mp.Euclidean(), **options)["posterior"]["v"]
+
+    same, finer = hmc(20, 0.1), hmc(60, 0.1 / 3)
+    assert -7.0 < same.min().item() < -6.0  # how far it gets is a matter of its step, not of luck
+    assert -9.0 < finer.min().item() < -7.8
+    for hmc_v, figures in ((same, (-1.29, 2.31)), (finer, (-1.39, 2.40))):
+        for value, figure, method in zip((hmc_v.mean(), hmc_v.std()), figures, ("mean", "sd"), strict=True):
+            assert abs(value.item() - figure) < 4 * arviz_stats.mcse(hmc_v, method=method).item()
+    assert (v < -8.5).mean().item() == pytest.approx(0.0041, abs=0.002)
 
 
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # some of its trajectories diverge in the neck

@@ -208,6 +208,32 @@ def test_data_that_changed_is_not_overlooked():
         assert mean_and_sd(jitted) == pytest.approx((mean, 1.0), abs=0.1)
 
 
+def test_densities_of_every_make_can_be_traced():
+    """Control flow, rules of one's own for derivatives, and recomputation, all derived twice."""
+
+    @jax.custom_vjp
+    def square(x):
+        return (x**2).sum()
+
+    square.defvjp(lambda x: ((x**2).sum(), x), lambda x, g: (2 * g * x,))
+
+    @jax.custom_jvp
+    def cube(x):
+        return (x**3).sum()
+
+    cube.defjvp(lambda primals, tangents: (cube(*primals), (3 * primals[0] ** 2 * tangents[0]).sum()))
+
+    def density(x):
+        total, _ = jax.lax.scan(lambda carry, xi: (carry - jnp.logaddexp(xi, -xi), None), 0.0, x)
+        total += jax.lax.cond(x[0] > 0, lambda x: -(x[0] ** 2), lambda x: -2 * x[0] ** 2, x)
+        total += jax.lax.fori_loop(0, 3, lambda i, t: t - 0.1 * x[1] ** 2, 0.0)
+        return total - 0.5 * jax.checkpoint(square)(x) - 0.01 * cube(x) ** 2 - jax.jit(square)(x)
+
+    tree = mp.sample(density, jnp.zeros(3), **{**SETTINGS, "metric": mp.Monge(0.3), "step_size": 0.1}, draws=20)
+    x = tree["posterior"]["x"].values.reshape(-1, 3)
+    np.testing.assert_allclose(jax.vmap(density)(x), tree["sample_stats"]["lp"].values.ravel(), rtol=1e-12)
+
+
 def test_a_density_need_not_be_hashable():
     @dataclasses.dataclass
     class Density:

@@ -124,6 +124,8 @@ def compare(dimension: int, draws: int | None, seeds: int) -> None:
             )
         )
     report(first)
+    if seeds == 1:
+        return
     show(
         f"The same over {seeds} seeds",
         ("", "median KS", "worst KS", "median ESS", "worst ESS"),
