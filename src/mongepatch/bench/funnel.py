@@ -20,10 +20,8 @@ if TYPE_CHECKING:
 QUANTILES = (0.01, 0.05, 0.5, 0.95, 0.99)
 TRUTH = Normal(0.0, 15.0**0.5)
 """Of `a`, in every dimension."""
-
-
 MERGED, PAPER = merged(alpha=1.0), paper(alpha=1.0)
-FINE_HMC = HMC._replace(name="HMC, a third of the step")
+FINE_HMC = HMC._replace(name="HMC, a third of the step", refinement=3)
 """The same integration time as the others in three times the steps, which is what an LMC step costs."""
 
 
@@ -43,13 +41,12 @@ def run_method(
 ) -> Run:
     """Four chains at the paper's step size, trajectory length and starting point."""
     settings = preset(f"funnel-{dimension}")
-    finer = 3 if method is FINE_HMC else 1
     tree = sample_quietly(
         funnel(dimension),
         jnp.full(dimension + 1, jnp.asarray(settings.start)),
         metric=method.metric,
-        trajectory=Static(finer * settings.num_steps),
-        step_size=settings.step_size / finer,
+        trajectory=Static(method.refinement * settings.num_steps),
+        step_size=settings.step_size / method.refinement,
         scheme=method.scheme,
         draws=settings.draws if draws is None else draws,
         warmup=0,

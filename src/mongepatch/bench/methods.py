@@ -12,6 +12,8 @@ class Method(NamedTuple):
     name: str
     metric: Metric
     scheme: Scheme
+    refinement: int = 1
+    """Into how many steps each step of a trajectory is cut."""
 
 
 HMC = Method("HMC", Euclidean(), "merged")

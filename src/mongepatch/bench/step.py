@@ -7,7 +7,7 @@ import numpy as np
 from mongepatch.bench.methods import HMC, merged, paper
 from mongepatch.bench.tables import show
 from mongepatch.bench.timing import seconds_of
-from mongepatch.bench.trajectories import caller, trajectory
+from mongepatch.bench.trajectories import trajectory
 from mongepatch.targets import Target, logistic_regression
 
 SIZES = ((270, 14), (1000, 25), (5000, 100), (20000, 300))
@@ -28,7 +28,7 @@ def cost_of_a_step(n: int, dimension: int, chains: int, rounds: int) -> dict[str
     position = 0.01 * jax.random.normal(jax.random.key(1), (chains, dimension) if chains > 1 else (dimension,))
     num_steps = max(10, round(SECONDS_A_CALL / (chains * n * dimension * 1e-9 + 5e-6)))
     calls = {
-        name: caller(*trajectory(target, method, position, 1e-3, num_steps))
+        name: trajectory(target, method, position, 1e-3, num_steps)[1]
         for name, method in {"leapfrog": HMC, "merged": merged(ALPHA), "paper": paper(ALPHA)}.items()
     }
     return {name: float(np.median(seconds)) / num_steps for name, seconds in seconds_of(calls, rounds).items()}

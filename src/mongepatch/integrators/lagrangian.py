@@ -34,6 +34,11 @@ class Phase(NamedTuple):
     point: Any
     motion: Motion
 
+    @classmethod
+    def start(cls, point: Any, velocity: Vector) -> "Phase":
+        """The first phase of a trajectory, before any volume has changed."""
+        return cls(point, Motion(velocity, jnp.zeros((), velocity.dtype)))
+
 
 class _Visit(NamedTuple):
     """One point of a trajectory: the phase that arrives there, the bend of its velocity, and the motion that leaves."""

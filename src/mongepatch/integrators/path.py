@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import ParameterError
-from mongepatch.integrators.lagrangian import Lagrangian, Motion, Phase, Scheme
+from mongepatch.integrators.lagrangian import Lagrangian, Phase, Scheme
 from mongepatch.metrics import Metric, energy, fitted, hamiltonian
 from mongepatch.settings import real_number, whole_number
 from mongepatch.targets.program import Program, trace
@@ -87,8 +87,7 @@ def _follow(
     n: int,
 ) -> Path:
     point, _ = metric.at(logdensity, position)
-    start = Phase(point, Motion(velocity, jnp.zeros((), position.dtype)))
-    rows = integrator.path(logdensity, metric, start, step_size, n)
+    rows = integrator.path(logdensity, metric, Phase.start(point, velocity), step_size, n)
     return Path(
         rows.point.position,
         rows.motion.velocity,

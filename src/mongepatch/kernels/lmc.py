@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from mongepatch._pytree import is_concrete
 from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.errors import LogDensityError
-from mongepatch.integrators import Lagrangian, Motion, Phase, Scheme
+from mongepatch.integrators import Lagrangian, Phase, Scheme
 from mongepatch.kernels.base import Algorithm, Failure, Info, State
 from mongepatch.metrics import Metric, check_metric, fitted, hamiltonian
 from mongepatch.settings import positive_number
@@ -70,7 +70,7 @@ def step(
 
     velocity = metric.velocity_from_noise(start, jax.random.normal(velocity_key, start.position.shape, dtype))
     num_steps = trajectory.length(own_length_key if length_key is None else length_key)
-    before = Phase(start, Motion(velocity, jnp.zeros((), dtype)))
+    before = Phase.start(start, velocity)
     after = integrator.run(lambda x: logdensity(layout.tree(x)), metric, before, step_size, num_steps)
 
     # E₀ − E₁ + log-volume, grouped so that each bracket is small where its terms may be large.
