@@ -9,6 +9,7 @@ import pytest
 from problems import ALPHAS, BASES, DENSITIES, inverse_mass, mass_matrix, phase_points, relative_error
 
 import mongepatch as mp
+from mongepatch.integrators import Lagrangian
 
 SCHEMES = pytest.mark.parametrize("scheme", ["merged", "paper"])
 CASES = pytest.mark.parametrize(("name", "base"), [(name, base) for name in DENSITIES for base in BASES])
@@ -23,7 +24,7 @@ def over_alphas(name, base, scheme, look):
     def one(alpha):
         metric = mp.Monge(alpha, inverse_mass(base, x.size))
         v = metric.velocity_from_noise(metric.at(density, x)[0], noise)
-        return look(functools.partial(mp.integrate, density, metric, scheme=scheme), x, v)
+        return look(functools.partial(mp.integrate, density, metric, integrator=Lagrangian(scheme)), x, v)
 
     return jax.jit(jax.vmap(one))(jnp.array(ALPHAS))
 
@@ -86,8 +87,10 @@ def test_alpha_zero_is_leapfrog(base, scheme):
     density = DENSITIES["quartic"][0]
     x, v = (values[0] for values in phase_points("quartic"))
     covariance = jnp.linalg.inv(mass_matrix(base, x.size))
-    path = mp.integrate(density, mp.Monge(0.0, inverse_mass(base, x.size)), x, v, 0.1, 20, scheme=scheme)
-    flat = mp.integrate(density, mp.Euclidean(inverse_mass(base, x.size)), x, v, 0.1, 20, scheme=scheme)
+    path = mp.integrate(
+        density, mp.Monge(0.0, inverse_mass(base, x.size)), x, v, 0.1, 20, integrator=Lagrangian(scheme)
+    )
+    flat = mp.integrate(density, mp.Euclidean(inverse_mass(base, x.size)), x, v, 0.1, 20, integrator=Lagrangian(scheme))
     assert relative_error(path.position, flat.position) < 1e-14
     assert not path.log_volume.any()
     for n in range(20):
@@ -100,7 +103,7 @@ def test_alpha_zero_is_leapfrog(base, scheme):
 
 @SCHEMES
 def test_row_n_of_a_path_is_the_end_of_a_trajectory_of_n_steps(scheme):
-    follow = functools.partial(mp.integrate, mp.targets.funnel(3), mp.Monge(1.0), scheme=scheme)
+    follow = functools.partial(mp.integrate, mp.targets.funnel(3), mp.Monge(1.0), integrator=Lagrangian(scheme))
     x, v = (values[0] for values in phase_points("funnel"))
     whole, part = follow(x, v, 0.1, 6), follow(x, v, 0.1, 4)
     assert whole.position.shape == (7, x.size)

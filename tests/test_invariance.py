@@ -106,7 +106,7 @@ def test_exact_draws_stay_exact(name, scheme, alpha):
 
 # Each leaves one α² out of the source of a method of `Monge`.
 MUTATIONS = {
-    "kick, turn": ("kick", "a * dot(velocity, bend)", "dot(velocity, bend)"),
+    "kick, turn": ("kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
     "kick, correction": ("kick", "a * share * dot(", "share * dot("),
     "kick, force": ("kick", "- length * share * pull", "- length / point.stretch * pull"),
     "kick, denominator": ("kick", "point.stretch * (1.0 + before)", "point.stretch * (1.0 + before / a)"),

@@ -46,7 +46,7 @@ def test_tree_has_the_schema_of_arviz():
     assert all(stats[name].dims == ("chain", "draw") for name in STATS)
     assert stats["diverging"].dtype == bool
     assert np.issubdtype(stats["n_steps"].dtype, np.integer)
-    assert stats["failure"].attrs["flag_meanings"] == "none not_finite energy"
+    assert stats["failure"].attrs["flag_meanings"] == "none not_finite energy non_convergent non_reversible"
     assert tree["posterior"].attrs["inference_library"] == "mongepatch"
     assert tree["posterior"].attrs["sampling_time"] > 0
     lp = -0.5 * (tree["posterior"]["mu"] ** 2 + (tree["posterior"]["theta"] ** 2).sum("theta_dim_0"))

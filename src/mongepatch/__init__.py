@@ -1,6 +1,6 @@
 """Exact Lagrangian Monte Carlo on Monge patches, for posteriors of strongly varying curvature."""
 
-from mongepatch import targets
+from mongepatch import integrators, kernels, metrics, targets
 from mongepatch._version import __version__
 from mongepatch.errors import (
     LogDensityError,
@@ -12,16 +12,19 @@ from mongepatch.errors import (
     SettingError,
 )
 from mongepatch.integrators import Path, integrate
-from mongepatch.kernels import Algorithm, Failure, Info, State, lmc
-from mongepatch.metrics import Euclidean, Metric, Monge
+from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
+from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, SoftAbs
 from mongepatch.sampling import sample
 from mongepatch.targets import Target
-from mongepatch.trajectories import Static
+from mongepatch.trajectories import NUTS, Static
 
 __all__ = [
+    "NUTS",
     "Algorithm",
+    "Dense",
     "Euclidean",
     "Failure",
+    "Fisher",
     "Info",
     "LogDensityError",
     "Metric",
@@ -33,12 +36,19 @@ __all__ = [
     "Path",
     "SamplingWarning",
     "SettingError",
+    "SoftAbs",
     "State",
     "Static",
     "Target",
     "__version__",
+    "explicit_rmhmc",
     "integrate",
+    "integrators",
+    "kernels",
     "lmc",
+    "metrics",
+    "mmala",
+    "rmhmc",
     "sample",
     "targets",
 ]

@@ -35,11 +35,11 @@ def real_number(name: str, value: Any, *, error: type[MongepatchError] = Setting
     return number
 
 
-def positive_number(name: str, value: Any) -> Scalar:
+def positive_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number above 0."""
-    number = real_number(name, value)
+    number = real_number(name, value, error=error)
     if is_concrete(number) and not number > 0:
-        raise SettingError(f"{name} must be above 0; it is {value}.")
+        raise error(f"{name} must be above 0; it is {value}.")
     return number
 
 

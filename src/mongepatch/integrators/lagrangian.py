@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from mongepatch._typing import Count, LogDensity, Scalar, Vector
 from mongepatch.errors import SettingError
+from mongepatch.integrators.base import Failure, Phase, with_start
 from mongepatch.metrics import Bend, Metric
 
 Scheme: TypeAlias = Literal["merged", "paper"]
@@ -28,20 +29,15 @@ class Motion(NamedTuple):
     log_volume: Scalar
 
 
-class Phase(NamedTuple):
-    """A position with its geometry, and the motion there."""
+class Leaf(NamedTuple):
+    """A phase of the trajectory, and the motion that leaves it after another half kick."""
 
-    point: Any
-    motion: Motion
-
-    @classmethod
-    def start(cls, point: Any, velocity: Vector) -> "Phase":
-        """The first phase of a trajectory, before any volume has changed."""
-        return cls(point, Motion(velocity, jnp.zeros((), velocity.dtype)))
+    phase: Phase
+    leaving: Motion
 
 
 class _Visit(NamedTuple):
-    """One point of a trajectory: the phase that arrives there, the bend of its velocity, and the motion that leaves."""
+    """A point that the merged scheme passes: the phase that arrives, its velocity's bend, the motion that leaves."""
 
     arrival: Phase
     bend: Bend
@@ -53,8 +49,9 @@ class Lagrangian:
     """Kick–drift–kick in the metric's own geometry.
 
     Args:
-        scheme: "merged" makes one whole kick at interior points: in the Monge metric 1 gradient and 2 Hessian-vector
-            products a step. "paper" makes two half kicks there, at 1 gradient and 3 products.
+        scheme: "merged" makes one whole kick at the interior points of a trajectory whose length is known: in the Monge
+            metric 1 gradient and 2 Hessian-vector products a step. "paper" makes two half kicks there, at 1 gradient
+            and 3 products. `depart` and `advance`, whose phases must all lie on one orbit, always make two.
     """
 
     scheme: Scheme = "merged"
@@ -63,60 +60,93 @@ class Lagrangian:
         if self.scheme not in get_args(Scheme):
             raise SettingError(f"scheme must be one of {get_args(Scheme)}; it is {self.scheme!r}.")
 
+    def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> Leaf:
+        """The first half kick, at a stored point."""
+        visit = _depart(logdensity, metric, start, step_size)
+        return Leaf(visit.arrival, visit.leaving)
+
+    def advance(self, logdensity: LogDensity, metric: Metric, node: Leaf, step_size: Scalar) -> Leaf:
+        """Drift to the next point; half a kick ends the step there, another half begins the next."""
+        point, slope, arrival = _drift(logdensity, metric, node.phase, node.leaving, step_size)
+        cost = metric.cost(arrival.velocity.size)
+        bend = metric.bend(point, slope, arrival.velocity)
+        velocity, bend, gained = metric.kick(point, slope, arrival.velocity, bend, 0.5 * step_size)
+        phase = arrival._replace(velocity=velocity, log_volume=arrival.log_volume + gained)
+        leaving, _, further = metric.kick(point, slope, velocity, bend, 0.5 * step_size)
+        bends = 2 + cost.volume_bends
+        phase = phase.costing(cost.point + cost.slope + bends * cost.bend)
+        return Leaf(phase, Motion(leaving, phase.log_volume + further))
+
     def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, which may be traced."""
-        first = _depart(logdensity, metric, start, step_size)
-        last = jax.lax.fori_loop(
-            0, num_steps, lambda _, visit: self._advance(logdensity, metric, visit, step_size), first
+        if self.scheme == "paper":
+            first = self.depart(logdensity, metric, start, step_size)
+            last = jax.lax.fori_loop(
+                0, num_steps, lambda _, leaf: self.advance(logdensity, metric, leaf, step_size), first
+            )
+            return last.phase
+        visit = jax.lax.fori_loop(
+            0,
+            num_steps,
+            lambda _, visit: _pass(logdensity, metric, visit, step_size),
+            _depart(logdensity, metric, start, step_size),
         )
-        return _arrive(metric, last, step_size)
+        return _arrive(logdensity, metric, visit, step_size)
 
     def path(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: int) -> Phase:
         """Every end: row n is the end of a trajectory of n steps, row 0 its start."""
 
-        def body(visit: _Visit, _: None) -> tuple[_Visit, Phase]:
-            visit = self._advance(logdensity, metric, visit, step_size)
-            return visit, _arrive(metric, visit, step_size)
+        def step(leaf: Leaf, _: None) -> tuple[Leaf, Phase]:
+            leaf = self.advance(logdensity, metric, leaf, step_size)
+            return leaf, leaf.phase
 
-        _, ends = jax.lax.scan(body, _depart(logdensity, metric, start, step_size), length=num_steps)
-        rows: Phase = jax.tree.map(lambda first, rest: jnp.concatenate([first[None], rest]), start, ends)
-        return rows
+        def merged_step(visit: _Visit, _: None) -> tuple[_Visit, Phase]:
+            visit = _pass(logdensity, metric, visit, step_size)
+            return visit, _arrive(logdensity, metric, visit, step_size)
 
-    def n_grad(self, metric: Metric, num_steps: Count) -> Count:
-        """Gradient-equivalents of a trajectory that starts from a stored point."""
-        cost = metric.cost
-        bends = 1 if self.scheme == "merged" else 2
-        return cost.revisit + cost.bend + num_steps * (cost.point + bends * cost.bend)
-
-    def _advance(self, logdensity: LogDensity, metric: Metric, visit: _Visit, step_size: Scalar) -> _Visit:
-        """Drift to the next point and get ready to leave it."""
-        motion = visit.leaving
-        point, bend_of = metric.at(logdensity, visit.arrival.point.position + step_size * motion.velocity)
-        # A path through a place without a density cannot be used, whatever its end: its volume says so.
-        motion = motion._replace(log_volume=jnp.where(jnp.isfinite(point.logdensity), motion.log_volume, jnp.nan))
-        bend = bend_of(motion.velocity)
-        if self.scheme == "merged":
-            leaving = _kick(metric, point, motion, bend, step_size)
+        first: Any = _depart(logdensity, metric, start, step_size)
+        if self.scheme == "paper":
+            _, ends = jax.lax.scan(step, Leaf(first.arrival, first.leaving), length=num_steps)
         else:
-            middle = _kick(metric, point, motion, bend, 0.5 * step_size)
-            leaving = _kick(metric, point, middle, bend_of(middle.velocity), 0.5 * step_size)
-        return _Visit(Phase(point, motion), bend, leaving)
+            _, ends = jax.lax.scan(merged_step, first, length=num_steps)
+        return with_start(start, ends)
 
 
 def _depart(logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> _Visit:
     """The first half kick, at a stored point."""
-    point, motion = start
-    _, bend_of = metric.at(logdensity, point.position)
-    bend = bend_of(motion.velocity)
-    return _Visit(start, bend, _kick(metric, point, motion, bend, 0.5 * step_size))
+    point, cost = start.point, metric.cost(start.velocity.size)
+    _, slope = metric.at(logdensity, point.position)
+    bend = metric.bend(point, slope, start.velocity)
+    velocity, _, gained = metric.kick(point, slope, start.velocity, bend, 0.5 * step_size)
+    start = start.costing(cost.revisit + cost.slope + (1 + cost.volume_bends) * cost.bend)
+    return _Visit(start, bend, Motion(velocity, start.log_volume + gained))
 
 
-def _arrive(metric: Metric, visit: _Visit, step_size: Scalar) -> Phase:
-    """The last half kick."""
-    point, motion = visit.arrival
-    return Phase(point, _kick(metric, point, motion, visit.bend, 0.5 * step_size))
+def _drift(
+    logdensity: LogDensity, metric: Metric, phase: Phase, leaving: Motion, step_size: Scalar
+) -> tuple[Any, Any, Phase]:
+    """The next point, its slope, and the phase that arrives there."""
+    point, slope = metric.at(logdensity, phase.point.position + step_size * leaving.velocity)
+    arrival = phase._replace(point=point, velocity=leaving.velocity, log_volume=leaving.log_volume)
+    # A path through a place without a density cannot be used, whatever its end.
+    return point, slope, arrival.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE)
 
 
-def _kick(metric: Metric, point: Any, motion: Motion, bend: Bend, length: Scalar) -> Motion:
-    velocity, gained = metric.kick(point, motion.velocity, bend, length)
-    return Motion(velocity, motion.log_volume + gained)
+def _pass(logdensity: LogDensity, metric: Metric, visit: _Visit, step_size: Scalar) -> _Visit:
+    """Drift to the next point and leave it with a whole kick."""
+    point, slope, arrival = _drift(logdensity, metric, visit.arrival, visit.leaving, step_size)
+    cost = metric.cost(arrival.velocity.size)
+    bend = metric.bend(point, slope, arrival.velocity)
+    velocity, _, gained = metric.kick(point, slope, arrival.velocity, bend, step_size)
+    arrival = arrival.costing(cost.point + cost.slope + (1 + cost.volume_bends) * cost.bend)
+    return _Visit(arrival, bend, Motion(velocity, arrival.log_volume + gained))
+
+
+def _arrive(logdensity: LogDensity, metric: Metric, visit: _Visit, step_size: Scalar) -> Phase:
+    """The last half kick. The slope is for the log-volume of metrics that make further bends for it; others skip it."""
+    phase = visit.arrival
+    cost = metric.cost(phase.velocity.size)
+    _, slope = metric.at(logdensity, phase.point.position)
+    velocity, _, gained = metric.kick(phase.point, slope, phase.velocity, visit.bend, 0.5 * step_size)
+    phase = phase._replace(velocity=velocity, log_volume=phase.log_volume + gained)
+    return phase.costing(cost.volume_bends * cost.bend)

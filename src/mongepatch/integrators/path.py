@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import ParameterError
-from mongepatch.integrators.lagrangian import Lagrangian, Phase, Scheme
+from mongepatch.integrators.base import Integrator, Phase
+from mongepatch.integrators.lagrangian import Lagrangian
 from mongepatch.metrics import Metric, energy, fitted, hamiltonian
 from mongepatch.settings import real_number, whole_number
 from mongepatch.targets.program import Program, trace
@@ -41,9 +42,9 @@ def integrate(
     step_size: Any,
     num_steps: int,
     *,
-    scheme: Scheme = "merged",
+    integrator: Integrator = Lagrangian(),  # noqa: B008  # immutable
 ) -> Path:
-    """Follow Lagrangian dynamics in any metric from a given position and velocity.
+    """Follow the dynamics in any metric from a given position and velocity.
 
     Args:
         logdensity: log density of a flat vector; a `Target` will do.
@@ -52,7 +53,7 @@ def integrate(
         velocity: how to start, of shape (D,).
         step_size: ε; a negative one goes back in time.
         num_steps: how many steps.
-        scheme: "merged" or "paper", as for `lmc`.
+        integrator: how to step; `integrators.Lagrangian("paper")` for the paper's scheme, or an implicit one.
 
     Returns:
         A `Path` of num_steps + 1 points.
@@ -70,9 +71,8 @@ def integrate(
     num_steps = whole_number("num_steps", num_steps)
     program = trace(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
     step_size = real_number("step_size", step_size).astype(position.dtype)
-    return _follow(
-        program, fitted(metric, position), position, velocity, step_size, integrator=Lagrangian(scheme), n=num_steps
-    )
+    metric = fitted(metric, position)
+    return _follow(program, metric, position, velocity, step_size, integrator=integrator, n=num_steps)
 
 
 @partial(jax.jit, static_argnames=("integrator", "n"))
@@ -83,15 +83,15 @@ def _follow(
     velocity: Vector,
     step_size: Scalar,
     *,
-    integrator: Lagrangian,
+    integrator: Integrator,
     n: int,
 ) -> Path:
     point, _ = metric.at(logdensity, position)
     rows = integrator.path(logdensity, metric, Phase.start(point, velocity), step_size, n)
     return Path(
         rows.point.position,
-        rows.motion.velocity,
-        jax.vmap(lambda phase: energy(metric, phase.point, phase.motion.velocity))(rows),
-        rows.motion.log_volume,
-        jax.vmap(lambda phase: hamiltonian(metric, phase.point, phase.motion.velocity))(rows),
+        rows.velocity,
+        jax.vmap(lambda phase: energy(metric, phase.point, phase.velocity))(rows),
+        rows.log_volume,
+        jax.vmap(lambda phase: hamiltonian(metric, phase.point, phase.velocity))(rows),
     )

@@ -1,7 +1,26 @@
 """Metrics: how a sampler measures distance, one short file each."""
 
-from mongepatch.metrics.base import Bend, Cost, Metric, Point, check_metric, energy, fitted, hamiltonian
+from mongepatch.metrics.base import Bend, Cost, Metric, Point, Slope, check_metric, energy, fitted, hamiltonian
+from mongepatch.metrics.dense import Dense
 from mongepatch.metrics.euclidean import Euclidean
+from mongepatch.metrics.fisher import Fisher, GaussNewtonFisher
 from mongepatch.metrics.monge import Monge
+from mongepatch.metrics.softabs import SoftAbs
 
-__all__ = ["Bend", "Cost", "Euclidean", "Metric", "Monge", "Point", "check_metric", "energy", "fitted", "hamiltonian"]
+__all__ = [
+    "Bend",
+    "Cost",
+    "Dense",
+    "Euclidean",
+    "Fisher",
+    "GaussNewtonFisher",
+    "Metric",
+    "Monge",
+    "Point",
+    "Slope",
+    "SoftAbs",
+    "check_metric",
+    "energy",
+    "fitted",
+    "hamiltonian",
+]

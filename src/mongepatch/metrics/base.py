@@ -4,7 +4,6 @@ A metric G(x) is used by integrators, trajectories and kernels through the proto
 new one means writing one class; every sampler then works in it.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import jax
@@ -12,9 +11,13 @@ import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import MetricError
+from mongepatch.metrics.field import Field
+
+Slope: TypeAlias = Any
+"""How the geometry changes around a point. It may hold functions: it lives no longer than the computation at hand."""
 
 Bend: TypeAlias = Any
-"""What a metric needs to know of its own rate of change along a velocity: Hv for Monge, nothing for Euclidean."""
+"""How the geometry changes along one velocity: Hv for Monge, nothing for Euclidean. A pytree."""
 
 
 class Point(Protocol):
@@ -38,10 +41,16 @@ class Cost(NamedTuple):
 
     point: int
     """Making a `Point` at a new position."""
-    bend: int
-    """One bend at a position just visited."""
-    revisit: int
-    """Being ready to make bends at a stored `Point` (a fresh linearisation)."""
+    slope: int = 0
+    """The slope at a position just visited."""
+    revisit: int = 0
+    """What the slope at a stored `Point` costs on top of that."""
+    bend: int = 0
+    """One bend, given the slope."""
+    volume_bends: int = 0
+    """How many further bends a kick makes to find its log-volume."""
+    force: int = 0
+    """One force, given the slope."""
 
 
 @runtime_checkable
@@ -53,18 +62,21 @@ class Metric(Protocol):
     """
 
     @property
-    def cost(self) -> Cost:
-        """What its operations cost in gradient-equivalents."""
-
-    @property
     def alpha(self) -> Any:
-        """The scale of the patch; 0 where the metric is flat."""
+        """The scale of the patch: 0 where the metric is flat, NaN where it has no such scale."""
+
+    def cost(self, dimension: int) -> Cost:
+        """What its operations cost in gradient-equivalents."""
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the metric cannot serve positions of this dimension."""
 
-    def at(self, logdensity: LogDensity, position: Vector) -> tuple[Any, Callable[[Vector], Bend]]:
-        """The geometry at a position: a `Point`, and the function from a velocity there to its bend."""
+    def at(self, logdensity: LogDensity, position: Vector) -> tuple[Any, Slope]:
+        """The geometry at a position: a `Point`, and its slope there.
+
+        What is only needed for the slope should be computed for the slope alone: compiled code then leaves it out
+        where nobody asks.
+        """
 
     def log_det(self, point: Any) -> Scalar:
         """Log det G, twice the log of the volume element."""
@@ -78,12 +90,20 @@ class Metric(Protocol):
     def velocity_from_noise(self, point: Any, noise: Vector) -> Vector:
         """A linear map that turns standard normal noise into a velocity drawn from N(0, G⁻¹)."""
 
-    def kick(self, point: Any, velocity: Vector, bend: Bend, length: Scalar) -> tuple[Vector, Scalar]:
+    def bend(self, point: Any, slope: Slope, velocity: Vector) -> Bend:
+        """What a kick needs to know of the metric's change along a velocity."""
+
+    def kick(
+        self, point: Any, slope: Slope, velocity: Vector, bend: Bend, length: Scalar
+    ) -> tuple[Vector, Bend, Scalar]:
         """Change the velocity at fixed position for a time `length`, in one linearly implicit step.
 
         Solves (G + e Ω̃(v)) v′ = G v + e (∇ℓ − ½∇ log det G), where Ω̃ is G times the Christoffel symbols contracted
-        with v. Returns v′ and log|det ∂v′/∂v|. The kick from v′ with −e must give v back.
+        with v. Returns v′, its bend and log|det ∂v′/∂v|. The kick from v′ with −e must give v back.
         """
+
+    def force(self, point: Any, slope: Slope, velocity: Vector) -> Vector:
+        """The rate of change of momentum, −∂/∂x of the Hamiltonian: ∇ℓ − ½∇ log det G + ½∇(vᵀGv) at fixed v."""
 
 
 _QUESTIONS = tuple(name for name in vars(Metric) if not name.startswith("_"))
@@ -113,12 +133,15 @@ def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     """The metric with its dimension checked against a position and its numbers in the position's precision."""
     check_metric(metric)
     metric.check(position.size)
+    shape = jax.ShapeDtypeStruct(position.shape, position.dtype)
 
-    def cast(leaf: Any) -> jax.Array:
+    def suit(leaf: Any) -> Any:
+        if isinstance(leaf, Field):
+            return leaf.traced(shape)
         array = jnp.asarray(leaf)
         return array.astype(position.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
-    suited: M = jax.tree.map(cast, metric)
+    suited: M = jax.tree.map(suit, metric, is_leaf=lambda leaf: isinstance(leaf, Field))
     return suited
 
 

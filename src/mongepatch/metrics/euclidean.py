@@ -1,6 +1,5 @@
 """The flat metric. Lagrangian Monte Carlo in it is Hamiltonian Monte Carlo, step for step."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -34,20 +33,23 @@ class Euclidean:
     """
 
     inverse_mass: InverseMass
-    cost: ClassVar[Cost] = Cost(point=1, bend=0, revisit=0)
     alpha: ClassVar[float] = 0.0
 
     def __init__(self, inverse_mass: Any = None) -> None:
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
+    def cost(self, dimension: int) -> Cost:
+        """One gradient a point."""
+        return Cost(point=1)
+
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension."""
         self.inverse_mass.check(dimension)
 
-    def at(self, logdensity: LogDensity, position: Vector) -> tuple[EuclideanPoint, Callable[[Vector], None]]:
-        """Density and gradient; nothing bends."""
+    def at(self, logdensity: LogDensity, position: Vector) -> tuple[EuclideanPoint, None]:
+        """Density and gradient; the geometry is the same everywhere."""
         value, gradient = jax.value_and_grad(logdensity)(position)
-        return EuclideanPoint(position, value, gradient), lambda velocity: None
+        return EuclideanPoint(position, value, gradient), None
 
     def log_det(self, point: EuclideanPoint) -> Scalar:
         """Log det M."""
@@ -65,6 +67,16 @@ class Euclidean:
         """C z."""
         return self.inverse_mass.root(noise)
 
-    def kick(self, point: EuclideanPoint, velocity: Vector, bend: None, length: Scalar) -> tuple[Vector, Scalar]:
+    def bend(self, point: EuclideanPoint, slope: None, velocity: Vector) -> None:
+        """Nothing bends."""
+
+    def kick(
+        self, point: EuclideanPoint, slope: None, velocity: Vector, bend: None, length: Scalar
+    ) -> tuple[Vector, None, Scalar]:
         """v′ = v + e M⁻¹∇ℓ; log-volume 0."""
-        return velocity + length * self.inverse_mass.apply(point.gradient), jnp.zeros((), velocity.dtype)
+        kicked = velocity + length * self.inverse_mass.apply(point.gradient)
+        return kicked, None, jnp.zeros((), velocity.dtype)
+
+    def force(self, point: EuclideanPoint, slope: None, velocity: Vector) -> Vector:
+        """∇ℓ."""
+        return point.gradient

@@ -6,7 +6,7 @@ gradient's, in proportion to how steep the log density is there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -27,8 +27,24 @@ class MongePoint(NamedTuple):
     gradient: Vector
     stretch: Scalar
     """L = 1 + α² g·n with n = M⁻¹g: the determinant of G relative to M."""
+
+
+class MongeSlope(NamedTuple):
+    """How the gradient changes around a position."""
+
+    hessian_times: Callable[[Vector], Vector]
+    """v ↦ Hv, from the linearisation that made the gradient."""
     curvature: Vector
     """h = H n."""
+
+
+class MongeBend(NamedTuple):
+    """How the gradient changes along n and along a velocity."""
+
+    curvature: Vector
+    """h = H n, the same for all velocities."""
+    along: Vector
+    """H v."""
 
 
 @pytree
@@ -45,18 +61,21 @@ class Monge:
 
     alpha: Any
     inverse_mass: InverseMass
-    cost: ClassVar[Cost] = Cost(point=2, bend=1, revisit=1)
 
     def __init__(self, alpha: Any, inverse_mass: Any = None) -> None:
         object.__setattr__(self, "alpha", number_at_least_zero("alpha", alpha, error=MetricError))
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
+    def cost(self, dimension: int) -> Cost:
+        """One gradient a point; one Hessian-vector product for h, and one for each velocity."""
+        return Cost(point=1, slope=1, revisit=1, bend=1, force=1)
+
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension."""
         self.inverse_mass.check(dimension)
 
-    def at(self, logdensity: LogDensity, position: Vector) -> tuple[MongePoint, Callable[[Vector], Vector]]:
-        """One gradient and h = Hn; the bend of a velocity is Hv, from the same linearisation."""
+    def at(self, logdensity: LogDensity, position: Vector) -> tuple[MongePoint, MongeSlope]:
+        """One gradient; its linearisation, and h = Hn from that."""
 
         def gradient_and_value(x: Vector) -> tuple[Vector, Scalar]:
             value, gradient = jax.value_and_grad(logdensity)(x)
@@ -65,8 +84,8 @@ class Monge:
         gradient, hessian_times, value = jax.linearize(gradient_and_value, position, has_aux=True)
         natural = self.inverse_mass.apply(gradient)
         stretch = 1.0 + self.alpha**2 * dot(gradient, natural)
-        point = MongePoint(position, value, gradient, stretch, hessian_times(natural))
-        return point, hessian_times
+        point = MongePoint(position, value, gradient, stretch)
+        return point, MongeSlope(hessian_times, hessian_times(natural))
 
     def log_det(self, point: MongePoint) -> Scalar:
         """Log det M + log L."""
@@ -89,8 +108,14 @@ class Monge:
         shrink = -(self.alpha**2) / (root * (1.0 + root))
         return self.inverse_mass.root(noise + shrink * dot(steep, noise) * steep)
 
-    def kick(self, point: MongePoint, velocity: Vector, bend: Vector, length: Scalar) -> tuple[Vector, Scalar]:
-        """Closed form of the linear solve, with a = α², e = `length`, m = M⁻¹h and Hv = `bend`.
+    def bend(self, point: MongePoint, slope: MongeSlope, velocity: Vector) -> MongeBend:
+        """Hn and Hv."""
+        return MongeBend(slope.curvature, slope.hessian_times(velocity))
+
+    def kick(
+        self, point: MongePoint, slope: MongeSlope, velocity: Vector, bend: MongeBend, length: Scalar
+    ) -> tuple[Vector, MongeBend, Scalar]:
+        """Closed form of the linear solve, with a = α², e = `length`, m = M⁻¹h and Hv from `bend`.
 
         v′ = v + s n − (e a/L) m,  s = e (1 − a v·Hv + (a²/L) (g + e Hv)·m) / (L + e a h·v)
         log-volume = log|1 − e a h·v′/L| − log|1 + e a h·v/L|
@@ -100,10 +125,17 @@ class Monge:
         """
         a = self.alpha**2
         share = a / point.stretch
-        natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(point.curvature)
-        before = length * share * dot(point.curvature, velocity)
-        numerator = 1.0 - a * dot(velocity, bend) + a * share * dot(point.gradient + length * bend, pull)
+        natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(bend.curvature)
+        before = length * share * dot(bend.curvature, velocity)
+        numerator = 1.0 - a * dot(velocity, bend.along) + a * share * dot(point.gradient + length * bend.along, pull)
         push = length * numerator / (point.stretch * (1.0 + before))
         kicked = velocity + push * natural - length * share * pull
-        after = length * share * dot(point.curvature, kicked)
-        return kicked, jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
+        after = length * share * dot(bend.curvature, kicked)
+        log_volume = jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
+        return kicked, self.bend(point, slope, kicked), log_volume
+
+    def force(self, point: MongePoint, slope: MongeSlope, velocity: Vector) -> Vector:
+        """G − (α²/L) h + α² (g·v) Hv."""
+        a = self.alpha**2
+        turn = a * dot(point.gradient, velocity) * slope.hessian_times(velocity)
+        return point.gradient - a / point.stretch * slope.curvature + turn

@@ -7,13 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Count, PRNGKey, Scalar
-from mongepatch.integrators import Lagrangian
-from mongepatch.kernels import Info, State
-from mongepatch.kernels.lmc import step as lmc_step
+from mongepatch.kernels import Info, Kernel, State
 from mongepatch.metrics import Metric
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.program import Program
-from mongepatch.trajectories import Static
+from mongepatch.trajectories import Trajectory
 
 
 class Settings(NamedTuple):
@@ -21,7 +19,7 @@ class Settings(NamedTuple):
 
     metric: Metric
     step_size: Scalar
-    trajectory: Static
+    trajectory: Trajectory | None
 
 
 class Rows(NamedTuple):
@@ -31,7 +29,7 @@ class Rows(NamedTuple):
     info: Info
 
 
-@partial(jax.jit, static_argnames=("layout", "integrator", "capacity"))
+@partial(jax.jit, static_argnames=("layout", "kernel", "capacity"))
 def run_chunk(
     key: PRNGKey,
     states: State,
@@ -41,7 +39,7 @@ def run_chunk(
     settings: Settings,
     *,
     layout: Layout,
-    integrator: Lagrangian,
+    kernel: Kernel,
     capacity: int,
 ) -> tuple[State, Rows]:
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
@@ -58,7 +56,7 @@ def run_chunk(
         shared_key = jax.random.fold_in(length_key, number)
 
         def step(key: PRNGKey, state: State) -> tuple[State, Info]:
-            return lmc_step(key, state, density, *settings, integrator, length_key=shared_key)
+            return kernel.step(key, state, density, *settings, length_key=shared_key)
 
         states, info = jax.vmap(step)(keys, states)
         return states, Rows(jax.vmap(layout.named)(states.position), info)

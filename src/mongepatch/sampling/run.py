@@ -8,8 +8,7 @@ import jax
 import numpy as np
 
 from mongepatch._typing import PRNGKey
-from mongepatch.integrators import Lagrangian
-from mongepatch.kernels import Info, State
+from mongepatch.kernels import Info, Kernel, State
 from mongepatch.sampling.chunks import Rows, Settings, run_chunk
 from mongepatch.sampling.progress import Report
 from mongepatch.targets.layout import Layout
@@ -36,7 +35,7 @@ def run(
     settings: Settings,
     *,
     layout: Layout,
-    integrator: Lagrangian,
+    kernel: Kernel,
     warmup: int,
     draws: int,
     report: Report,
@@ -54,7 +53,7 @@ def run(
             density,
             settings,
             layout=layout,
-            integrator=integrator,
+            kernel=kernel,
             capacity=capacity,
         )
         return jax.block_until_ready(made)
@@ -76,7 +75,8 @@ def run(
         done += count
         count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count, capacity))
     assert kept is not None  # there is at least one draw
-    return Result(kept.draws, kept.info._asdict(), time.perf_counter() - started)
+    stats = kept.info._asdict()
+    return Result(kept.draws, stats | stats.pop("extra"), time.perf_counter() - started)
 
 
 def _head(buffers: Rows, count: int) -> Rows:

@@ -12,10 +12,12 @@ import jax.numpy as jnp
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
-from mongepatch.integrators import Lagrangian, Scheme
+from mongepatch.integrators import Scheme
+from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, fitted
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.chunks import Settings
+from mongepatch.sampling.kernel_names import KernelName, kernel_from
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.run import run
@@ -24,7 +26,7 @@ from mongepatch.sampling.verdict import verdict
 from mongepatch.settings import number_at_least_zero, positive_number, whole_number
 from mongepatch.targets import Target
 from mongepatch.targets.program import trace
-from mongepatch.trajectories import Static, check_trajectory
+from mongepatch.trajectories import Trajectory
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -35,20 +37,21 @@ def sample(
     init: PyTree = None,
     *,
     metric: Metric,
-    trajectory: Static,
+    trajectory: Trajectory | None = None,
     step_size: float,
+    kernel: KernelName | Kernel = "lmc",
     draws: int = 1000,
     warmup: int = 1000,
     chains: int = 4,
     seed: int | jax.Array = 0,
-    scheme: Scheme = "merged",
+    scheme: Scheme | None = None,
     init_spread: float = 1.0,
     init_per_chain: bool = False,
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
     progress: bool = True,
 ) -> "DataTree":
-    """Draw from a density with Lagrangian Monte Carlo.
+    """Draw from a density with Lagrangian Monte Carlo, or another kernel.
 
     Chains run side by side, compiled once for what a density computes: other data of the same shapes, another metric of
     the same kind, step size, trajectory, seed or number of draws does not compile again. The seed decides every draw.
@@ -57,14 +60,17 @@ def sample(
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
-        metric: `Euclidean(...)` for HMC, `Monge(alpha, ...)`, or a metric of your own.
-        trajectory: `Static(num_steps, jitter)`.
+        metric: `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Fisher(...)`, `SoftAbs(kappa)`, `Dense(metric_fn)`, or a
+            metric of your own.
+        trajectory: `NUTS(max_depth)` or `Static(num_steps, jitter)`; none for "mmala".
         step_size: ε > 0.
+        kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
+            settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
         draws: draws of each chain to keep.
         warmup: draws of each chain to make first and throw away.
         chains: number of chains.
         seed: a whole number, or a `jax.random.key`.
-        scheme: "merged" or "paper", as for `lmc`.
+        scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point a chain.
         dims: names of the dimensions of each parameter.
@@ -74,7 +80,8 @@ def sample(
     Returns:
         A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema. `sample_stats` has `lp`,
         `acceptance_rate`, `step_size`, `n_steps`, `n_grad`, `diverging`, `energy`, `energy_error`, `alpha`,
-        `log_volume`, and `accepted` and `failure`; see `Info` for what each one means.
+        `log_volume`, and `accepted` and `failure`; with `NUTS` also `tree_depth` and `reached_max_treedepth`, with
+        "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means.
 
     Raises:
         LogDensityError: the density cannot be sampled.
@@ -87,8 +94,8 @@ def sample(
     warmup = whole_number("warmup", warmup, least=0)
     spread = float(number_at_least_zero("init_spread", init_spread))
     step = positive_number("step_size", step_size)
-    check_trajectory(trajectory)
-    integrator = Lagrangian(scheme)
+    kernel = kernel_from(kernel, scheme)
+    kernel.check(trajectory)
     start_key, run_key = jax.random.split(_as_key(seed))
 
     if init_per_chain:
@@ -110,12 +117,18 @@ def sample(
             density,
             Settings(metric, step, trajectory),
             layout=target.layout,
-            integrator=integrator,
+            kernel=kernel,
             warmup=warmup,
             draws=draws,
             report=report,
         )
-    attrs = {"sampling_time": result.seconds, "tuning_steps": warmup, "metric": type(metric).__name__, "scheme": scheme}
+    attrs = {
+        "sampling_time": result.seconds,
+        "tuning_steps": warmup,
+        "kernel": kernel.name,
+        "metric": type(metric).__name__,
+        "trajectory": "none" if trajectory is None else type(trajectory).__name__,
+    }
     tree = to_datatree(result.draws, result.stats, target, attrs)
     for sentence in verdict(tree):
         warnings.warn(sentence, SamplingWarning, stacklevel=2)

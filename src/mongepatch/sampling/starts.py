@@ -10,7 +10,7 @@ import numpy as np
 from mongepatch._typing import PRNGKey, PyTree, Vector
 from mongepatch.errors import LogDensityError, ParameterError
 from mongepatch.kernels import State
-from mongepatch.kernels.lmc import init as init_state
+from mongepatch.kernels.base import init as init_state
 from mongepatch.metrics import Metric
 from mongepatch.targets import Target
 from mongepatch.targets.program import Program

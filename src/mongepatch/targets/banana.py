@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
@@ -40,6 +40,10 @@ def banana(
         misfit = mean - x1 - x2**2
         return -0.5 * (precision * misfit**2 + (x1**2 + x2**2) / prior_variance)
 
+    def information(position: Vector) -> Matrix:
+        slope = jnp.stack([jnp.ones_like(position[1]), 2.0 * position[1]])
+        return precision * jnp.outer(slope, slope) + jnp.eye(2) / prior_variance
+
     # x₁ given x₂ is normal with a variance that does not depend on x₂; x₂ itself is a one-dimensional quadrature.
     sd1 = (precision + 1.0 / prior_variance) ** -0.5
     reach = 8.0 * prior_variance**0.5 + max(mean, 0.0) ** 0.5
@@ -59,4 +63,5 @@ def banana(
     def start(key: PRNGKey) -> Vector:
         return prior_variance**0.5 * jax.random.uniform(key, (2,), minval=-2.0, maxval=2.0)
 
-    return Target(logdensity, Layout(("x1", "x2"), ((), ())), start, truth=Truth(draw, {"x2": marginal2}))
+    layout, truth = Layout(("x1", "x2"), ((), ())), Truth(draw, {"x2": marginal2})
+    return Target(logdensity, layout, start, truth=truth, information=information)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Vector
+from mongepatch._typing import LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
 
@@ -28,6 +28,8 @@ class Target:
     """Labels along the dimensions, for the result."""
     truth: Truth | None = None
     """What is known of the distribution without sampling it."""
+    information: Callable[[Vector], Matrix] | None = None
+    """Expected information of the data plus precision of the prior at a flat position, where there is a closed form."""
 
     @classmethod
     def from_density(cls, logdensity: LogDensity, example: PyTree) -> "Target":

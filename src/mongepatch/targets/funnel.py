@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
 from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
@@ -42,6 +42,12 @@ def _funnel(dimension: int, sd: float, neck: str, variance_of: Callable[[jax.Arr
         variance = variance_of(log_scale)
         return -0.5 * (x @ x / variance + dimension * jnp.log(variance) + (log_scale / sd) ** 2)
 
+    def information(position: Vector) -> Matrix:
+        # Of x given the neck, and of the neck: its prior, and what D variances that depend on it tell about it.
+        variance, slope = jax.jvp(variance_of, (position[-1],), (jnp.ones_like(position[-1]),))
+        of_neck = sd**-2 + 0.5 * dimension * (slope / variance) ** 2
+        return jnp.diag(jnp.append(jnp.full(dimension, 1.0 / variance), of_neck))
+
     def draw(key: PRNGKey, n: int) -> jax.Array:
         neck_key, x_key = jax.random.split(key)
         log_scale = sd * jax.random.normal(neck_key, (n, 1))
@@ -52,4 +58,5 @@ def _funnel(dimension: int, sd: float, neck: str, variance_of: Callable[[jax.Arr
         return jax.random.uniform(key, (dimension + 1,), minval=-2.0, maxval=2.0)
 
     layout = Layout(("x", neck), ((dimension,), ()))
-    return Target(logdensity, layout, start, truth=Truth(draw, {neck: Normal(0.0, sd)}))
+    truth = Truth(draw, {neck: Normal(0.0, sd)})
+    return Target(logdensity, layout, start, truth=truth, information=information)

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax.core import eval_jaxpr
 from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
 
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import LogDensity, Vector
 from mongepatch.errors import LogDensityError
 
 _NOT_JAX = (ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError)
@@ -20,15 +20,21 @@ _NOT_JAX = (ConcretizationTypeError, TracerArrayConversionError, TracerBoolConve
 
 @jax.tree_util.register_pytree_node_class
 class Program:
-    """A traced log density of flat vectors. A pytree whose leaves are the arrays that the density closes over."""
+    """A traced function of flat vectors. A pytree whose leaves are the arrays that the function closes over."""
 
     def __init__(self, code: "_Code", data: tuple[Any, ...]) -> None:
         self._code, self._data = code, data
 
-    def __call__(self, position: Vector) -> Scalar:
-        """The log density at a flat position."""
+    def __call__(self, position: Vector) -> Any:
+        """The value at a flat position."""
         (value,) = eval_jaxpr(self._code.jaxpr, self._data, position)
         return value
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its values."""
+        shape: tuple[int, ...] = self._code.jaxpr.outvars[0].aval.shape
+        return shape
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], "_Code"]:
         """The data as leaves, the code as structure."""
@@ -61,14 +67,16 @@ class _Code:
 
 def trace(logdensity: LogDensity, position: jax.ShapeDtypeStruct) -> Program:
     """The program of a log density of flat vectors, or a refusal of what is none."""
-
-    def run() -> tuple[Any, Any]:
-        # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
-        return jax.make_jaxpr(lambda x: logdensity(x), return_shape=True)(position)
-
-    closed, value = _attempt(run)
+    program, value = _attempt(lambda: trace_function(logdensity, position))
     _check_value(value)
-    return Program(_Code(closed.jaxpr), tuple(jnp.asarray(constant) for constant in closed.consts))
+    return program
+
+
+def trace_function(function: Callable[[Vector], Any], position: jax.ShapeDtypeStruct) -> tuple[Program, Any]:
+    """The program of any function from flat vectors to one array, and the shape of that array."""
+    # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
+    closed, value = jax.make_jaxpr(lambda x: function(x), return_shape=True)(position)
+    return Program(_Code(closed.jaxpr), tuple(jnp.asarray(constant) for constant in closed.consts)), value
 
 
 def check_density(logdensity: LogDensity, position: Any) -> None:

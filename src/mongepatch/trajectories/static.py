@@ -9,7 +9,10 @@ import jax.numpy as jnp
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey
 from mongepatch.errors import SettingError
+from mongepatch.integrators import Phase
 from mongepatch.settings import number_at_least_zero, whole_number
+from mongepatch.trajectories.base import Dynamics, Outcome, classify
+from mongepatch.trajectories.metropolis import metropolis
 
 
 @pytree
@@ -41,8 +44,23 @@ class Static:
         shortest = jnp.maximum(1, jnp.round((1 - self.jitter) * self.num_steps).astype(self.num_steps.dtype))
         return jax.random.randint(key, (), shortest, self.num_steps + 1)
 
-
-def check_trajectory(trajectory: Any) -> None:
-    """Raise unless this is a trajectory."""
-    if not isinstance(trajectory, Static):
-        raise SettingError(f"trajectory must be a trajectory, such as mp.Static(20); it is {trajectory!r}.")
+    def propose(
+        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
+    ) -> Outcome:
+        """The end of the trajectory, accepted with probability min(1, exp(E₀ − E₁ + log-volume))."""
+        num_steps = self.length(length_key)
+        end = dynamics.run(start, num_steps)
+        log_ratio = dynamics.level(end).log_ratio(dynamics.level(start))
+        failure = classify(log_ratio, end, divergence_threshold)
+        decision = metropolis(key, log_ratio, failure)
+        return Outcome(
+            phase=decision.choose(end, start),
+            accepted=decision.accepted,
+            acceptance_rate=decision.acceptance_rate,
+            failure=failure,
+            log_ratio=log_ratio,
+            log_volume=end.log_volume,
+            n_steps=num_steps,
+            n_grad=end.n_grad,
+            extra={},
+        )

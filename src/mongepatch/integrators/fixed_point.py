@@ -1,0 +1,93 @@
+"""Solving z = f(z): by iteration where f contracts, by Newton's method with Krylov subspaces where it does not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.sparse.linalg import gmres
+
+from mongepatch._typing import Count, Flag, Scalar, Vector
+
+
+class Solution(NamedTuple):
+    """Where a solver stopped."""
+
+    value: Vector
+    converged: Flag
+    """Whether |f(z) − z| is within the tolerance."""
+    n_maps: Count
+    """Evaluations of f, and products with its derivative."""
+
+
+class _Search(NamedTuple):
+    value: Vector
+    error: Scalar
+    last_error: Scalar
+    iterations: Count
+
+
+@dataclass(frozen=True)
+class FixedPoint:
+    """A solver of z = f(z) that says whether it has succeeded.
+
+    Plain iteration, as long as it shrinks the error; else Newton's method from the first guess, its linear systems
+    solved by GMRES, which needs products with the derivative of f and never the derivative itself.
+    """
+
+    max_iterations: int = 100
+    """Of plain iteration."""
+    free_iterations: int = 5
+    """Iterations that may go wrong before plain iteration is given up."""
+    slowest: float = 0.9
+    """Factor by which an iteration must shrink the error after that."""
+    max_newton: int = 12
+    """Newton steps."""
+    krylov: int = 20
+    """Largest dimension of the Krylov subspace of a Newton step."""
+
+    def solve(self, function: Callable[[Vector], Vector], guess: Vector, tolerance: Scalar) -> Solution:
+        """The fixed point near a guess, with |f(z) − z| ≤ tolerance · (1 + |z|) in every coordinate."""
+        infinite = jnp.asarray(jnp.inf, guess.dtype)
+        first = _Search(guess, infinite, infinite, jnp.int32(0))
+
+        def lost(search: _Search) -> Flag:
+            return ~(search.error <= tolerance)  # NaN is lost too
+
+        def plain_goes_on(search: _Search) -> Flag:
+            shrinks = search.error <= self.slowest * search.last_error
+            hopeful = (search.iterations < self.free_iterations) | shrinks
+            return lost(search) & hopeful & (search.iterations < self.max_iterations) & ~jnp.isnan(search.error)
+
+        def plain(search: _Search) -> _Search:
+            value = function(search.value)
+            return _Search(value, distance(value, search.value), search.error, search.iterations + 1)
+
+        iterated = jax.lax.while_loop(plain_goes_on, plain, first)
+        dimension = min(self.krylov, guess.size)
+
+        def newton_goes_on(search: _Search) -> Flag:
+            return lost(search) & (search.iterations < self.max_newton) & ~jnp.isnan(search.error)
+
+        def newton(search: _Search) -> _Search:
+            value, derivative = jax.linearize(function, search.value)
+            gap = value - search.value
+            step, _ = gmres(
+                lambda u: u - derivative(u), gap, tol=0.0, restart=dimension, maxiter=1, solve_method="batched"
+            )
+            moved = search.value + step
+            return _Search(moved, distance(function(moved), moved), search.error, search.iterations + 1)
+
+        restarted = first._replace(
+            value=jnp.where(lost(iterated), guess, iterated.value),
+            error=jnp.where(lost(iterated), infinite, iterated.error),
+        )
+        solved = jax.lax.while_loop(newton_goes_on, newton, restarted)
+        # A Newton step evaluates f twice, and applies its derivative once a dimension and once for a residual.
+        return Solution(solved.value, ~lost(solved), iterated.iterations + solved.iterations * (3 + dimension))
+
+
+def distance(left: Vector, right: Vector) -> Scalar:
+    """The largest difference of two vectors, relative to the size of each coordinate where that is above 1."""
+    return jnp.max(jnp.abs(left - right) / (1.0 + jnp.abs(right)))

@@ -1,0 +1,146 @@
+"""Riemannian manifold HMC with explicit steps in a doubled phase space, made exact.
+
+Cobb et al. (2019) start two copies of the system at one phase and accept an end by one copy's energy. That map is not
+reversible: its end holds two phases, and only one of them is kept. Here the difference of the copies is a random
+variable like any other: drawn from a narrow Gaussian for every trajectory, and paid for in the acceptance. The middle
+of the copies is the draw. The map of middle and difference is then reversible and preserves volume, and the draw is
+exact whatever the binding and the width.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
+from mongepatch.errors import SettingError
+from mongepatch.integrators import Phase
+from mongepatch.integrators.explicit_symplectic import Doubled, ExplicitSymplectic
+from mongepatch.kernels.base import (
+    DIVERGENCE_THRESHOLD,
+    Algorithm,
+    Info,
+    State,
+    algorithm,
+    check_needs_trajectory,
+    finish,
+)
+from mongepatch.metrics import Metric, fitted, hamiltonian
+from mongepatch.metrics.base import dot
+from mongepatch.settings import positive_number
+from mongepatch.targets.layout import Layout
+from mongepatch.trajectories import Static
+from mongepatch.trajectories.base import classify
+from mongepatch.trajectories.metropolis import metropolis
+
+
+@dataclass(frozen=True)
+class ExplicitRMHMC:
+    """Riemannian manifold HMC with explicit steps.
+
+    Args:
+        binding: ω, how fast the difference of the copies turns, in radians per half unit of time. Too loose and the
+            copies part; too tight and the step no longer resolves the turning.
+        width: standard deviation of the difference of the copies at the start, in units of ε².
+        stiffness: typical size of the metric, 1/variance of a typical parameter.
+    """
+
+    binding: float = 10.0
+    width: float = 10.0
+    stiffness: float = 1.0
+    name: ClassVar[str] = "explicit-rmhmc"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "binding", float(positive_number("binding", self.binding)))
+        object.__setattr__(self, "width", float(positive_number("width", self.width)))
+
+    def check(self, trajectory: Any) -> None:
+        """Raise unless the trajectory is a static one: the doubled orbit is not one of phases."""
+        check_needs_trajectory(self.name, trajectory)
+        if not isinstance(trajectory, Static):
+            raise SettingError(f'The kernel "{self.name}" needs a mp.Static trajectory; it is {trajectory!r}.')
+
+    def step(
+        self,
+        key: PRNGKey,
+        state: State,
+        logdensity: LogDensity,
+        metric: Metric,
+        step_size: Scalar,
+        trajectory: Static,
+        *,
+        length_key: PRNGKey | None = None,
+        divergence_threshold: float = DIVERGENCE_THRESHOLD,
+    ) -> tuple[State, Info]:
+        """One draw."""
+        velocity_key, apart_key, accept_key, own_length_key = jax.random.split(key, 4)
+        start, layout = state.point, Layout.of(state.position)
+        dtype, dimension = start.position.dtype, start.position.size
+        metric = fitted(metric, start.position)
+        step_size = jnp.asarray(step_size, dtype)
+        width = self.width * step_size**2
+        integrator = ExplicitSymplectic(self.binding, self.stiffness)
+
+        def density(x: Vector) -> Scalar:
+            return logdensity(layout.tree(x))
+
+        velocity = metric.velocity_from_noise(start, jax.random.normal(velocity_key, (dimension,), dtype))
+        widths = width / self.stiffness**0.5, width * self.stiffness**0.5  # of positions, of momenta
+        apart = jnp.stack(widths)[:, None] * jax.random.normal(apart_key, (2, dimension), dtype)
+        num_steps = trajectory.length(own_length_key if length_key is None else length_key)
+        first = Doubled.around(start.position, metric.momentum(start, velocity), *apart)
+        last = integrator.run(density, metric, first, step_size, num_steps)
+
+        position, momentum = last.middle()
+        end, _ = metric.at(density, position)
+        energies = [
+            hamiltonian(metric, point, v) for point, v in ((start, velocity), (end, metric.velocity(end, momentum)))
+        ]
+        spread = [0.5 * sum(dot(d, d) / w**2 for d, w in zip(z.apart(), widths, strict=True)) for z in (first, last)]
+        log_ratio = (energies[0] - energies[1]) + (spread[0] - spread[1])
+        failure = classify(log_ratio, Phase.start(end, velocity), divergence_threshold)
+        decision = metropolis(accept_key, log_ratio, failure)
+        return finish(
+            layout,
+            decision.choose(end, start),
+            metric,
+            step_size,
+            acceptance_rate=decision.acceptance_rate,
+            accepted=decision.accepted,
+            n_steps=num_steps,
+            n_grad=integrator.n_grad(metric, dimension, num_steps) + metric.cost(dimension).point,
+            failure=failure,
+            energy=jnp.where(decision.accepted, energies[1], energies[0]),
+            log_ratio=log_ratio,
+            log_volume=metric.log_det(start) - metric.log_det(end),
+            extra={},
+        )
+
+
+def explicit_rmhmc(
+    logdensity: LogDensity,
+    metric: Metric,
+    step_size: Any,
+    trajectory: Static,
+    *,
+    binding: float = 10.0,
+    width: float = 10.0,
+    stiffness: float = 1.0,
+    divergence_threshold: float = DIVERGENCE_THRESHOLD,
+) -> Algorithm:
+    """Explicit Riemannian manifold HMC with its settings filled in, in the shape of BlackJAX's samplers.
+
+    Args:
+        logdensity: log density of a pytree of parameters; or a `Target`, whose states hold flat vectors.
+        metric: any metric.
+        step_size: ε > 0.
+        trajectory: `Static(num_steps, jitter)`.
+        binding: ω, how tightly the two copies of the system are bound.
+        width: how far apart the copies start, in units of ε².
+        stiffness: typical size of the metric, 1/variance of a typical parameter.
+        divergence_threshold: the energy error above which a trajectory counts as divergent.
+    """
+    return algorithm(
+        ExplicitRMHMC(binding, width, stiffness), logdensity, metric, step_size, trajectory, divergence_threshold
+    )

@@ -1,0 +1,181 @@
+"""Metrics that are full matrices: any G(x), its Christoffel terms by automatic differentiation.
+
+Costs are those of matrices: O(D³) arithmetic a kick, and as many products with derivatives as it takes to differentiate
+G. Derivatives are contracted with a velocity before they are stored, so that no array is larger than D × D.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
+
+from mongepatch._pytree import pytree
+from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
+from mongepatch.errors import MetricError
+from mongepatch.metrics.base import Cost, dot
+from mongepatch.metrics.field import Field
+
+
+class DensePoint(NamedTuple):
+    """The geometry at a position."""
+
+    position: Vector
+    logdensity: Scalar
+    gradient: Vector
+    matrix: Matrix
+    """G."""
+    factor: Matrix
+    """The lower Cholesky factor of G; NaN where G is not positive definite."""
+
+
+class DenseSlope(NamedTuple):
+    """Where derivatives of G are taken."""
+
+    logdensity: LogDensity
+    log_det: Vector
+    """∇ ½ log det G."""
+
+
+class DenseBend(NamedTuple):
+    """How G changes along a velocity."""
+
+    log_det: Vector
+    """∇ ½ log det G, the same for all velocities."""
+    omega: Matrix
+    """Ω̃(v): G times the Christoffel symbols, contracted with v."""
+
+
+class DenseMetric:
+    """What all metrics that are full matrices share. A metric of this kind says what its matrix is.
+
+    It may also say how to find vᵀGv and Ω̃(v) for less than by differentiating the whole matrix.
+    """
+
+    alpha: ClassVar[float] = float("nan")
+
+    def matrix(self, logdensity: LogDensity, position: Vector) -> Matrix:
+        """G(x), symmetric and positive definite."""
+        raise NotImplementedError
+
+    def square(self, logdensity: LogDensity, position: Vector, velocity: Vector) -> Scalar:
+        """vᵀG(x)v."""
+        return dot(velocity, dot(self.matrix(logdensity, position), velocity))
+
+    def omega(self, logdensity: LogDensity, position: Vector, velocity: Vector) -> Matrix:
+        """Ω̃ᵢⱼ(v) = ½ Σₖ vₖ (∂ₖGᵢⱼ + ∂ⱼGᵢₖ − ∂ᵢGₖⱼ).
+
+        The first term is the derivative of G along v, the other two come from the Jacobian of x ↦ G(x)v, taken column
+        by column.
+        """
+
+        def along(direction: Vector) -> Matrix:
+            def of_position(x: Vector) -> Matrix:
+                return self.matrix(logdensity, x)
+
+            change: Matrix = jax.jvp(of_position, (position,), (direction,))[1]
+            return change
+
+        columns = jax.lax.map(lambda direction: dot(along(direction), velocity), jnp.eye(position.size))
+        return 0.5 * (along(velocity) + columns.T - columns)
+
+    def cost(self, dimension: int) -> Cost:
+        """G counts as D gradients, and so does its derivative, forward along one direction or reverse."""
+        return Cost(
+            point=1 + dimension,
+            slope=dimension,
+            bend=dimension * (dimension + 1),
+            volume_bends=1,
+            force=dimension,
+        )
+
+    def check(self, dimension: int) -> None:
+        """Serves every dimension, unless a metric knows better."""
+
+    def at(self, logdensity: LogDensity, position: Vector) -> tuple[DensePoint, DenseSlope]:
+        """G and its Cholesky factor; ∇ ½ log det G = ∇ ½⟨W, G(x)⟩ at fixed W = G⁻¹."""
+        value, gradient = jax.value_and_grad(logdensity)(position)
+        matrix = self.matrix(logdensity, position)
+        factor = jnp.linalg.cholesky(matrix)
+        inverse = cho_solve((factor, True), jnp.eye(position.size, dtype=position.dtype))
+        log_det = jax.grad(lambda x: 0.5 * jnp.vdot(inverse, self.matrix(logdensity, x), precision="highest"))(position)
+        return DensePoint(position, value, gradient, matrix, factor), DenseSlope(logdensity, log_det)
+
+    def log_det(self, point: DensePoint) -> Scalar:
+        """Twice the sum of the logs of the factor's diagonal."""
+        return 2.0 * jnp.log(jnp.diagonal(point.factor)).sum()
+
+    def momentum(self, point: DensePoint, velocity: Vector) -> Vector:
+        """G v."""
+        return dot(point.matrix, velocity)
+
+    def velocity(self, point: DensePoint, momentum: Vector) -> Vector:
+        """G⁻¹ p."""
+        return cho_solve((point.factor, True), momentum)
+
+    def velocity_from_noise(self, point: DensePoint, noise: Vector) -> Vector:
+        """F⁻ᵀ z with G = FFᵀ."""
+        return solve_triangular(point.factor, noise, lower=True, trans=1)
+
+    def bend(self, point: DensePoint, slope: DenseSlope, velocity: Vector) -> DenseBend:
+        """∇ ½ log det G and Ω̃(v)."""
+        return DenseBend(slope.log_det, self.omega(slope.logdensity, point.position, velocity))
+
+    def kick(
+        self, point: DensePoint, slope: DenseSlope, velocity: Vector, bend: DenseBend, length: Scalar
+    ) -> tuple[Vector, DenseBend, Scalar]:
+        """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v).
+
+        log-volume = log|det(G − eΩ̃(v′))| − log|det(G + eΩ̃(v))|
+        """
+        left = lu_factor(point.matrix + length * bend.omega)
+        push = point.gradient - bend.log_det - dot(bend.omega, velocity)
+        kicked = velocity + length * lu_solve(left, push)
+        bend_after = self.bend(point, slope, kicked)
+        right = lu_factor(point.matrix - length * bend_after.omega)
+        return kicked, bend_after, _log_abs_det(right) - _log_abs_det(left)
+
+    def force(self, point: DensePoint, slope: DenseSlope, velocity: Vector) -> Vector:
+        """∇ℓ − ½∇ log det G + ½∇(vᵀGv), the last by one reverse pass."""
+        kinetic = jax.grad(lambda x: 0.5 * self.square(slope.logdensity, x, velocity))
+        return point.gradient - slope.log_det + kinetic(point.position)
+
+
+@pytree
+@dataclass(frozen=True, init=False)
+class Dense(DenseMetric):
+    """Any metric G(x) of your own.
+
+    Args:
+        metric_fn: from the flat vector of D parameters (dict keys sorted) to a symmetric positive definite D × D
+            matrix, written with jax.numpy.
+    """
+
+    metric_fn: Field
+
+    def __init__(self, metric_fn: Any) -> None:
+        object.__setattr__(self, "metric_fn", Field("metric_fn", metric_fn))
+
+    def check(self, dimension: int) -> None:
+        """Raise `MetricError` unless the function gives a D × D matrix."""
+        check_square(self.metric_fn, dimension)
+
+    def matrix(self, logdensity: LogDensity, position: Vector) -> Matrix:
+        """G(x)."""
+        matrix: Matrix = self.metric_fn(position)
+        return matrix
+
+
+def check_square(field: Field, dimension: int) -> None:
+    """Raise `MetricError` unless a function of the position gives a D × D matrix."""
+    shape = field.shape(dimension)
+    if shape != (dimension, dimension):
+        raise MetricError(
+            f"{field.name} must return a matrix of shape {(dimension, dimension)} for {dimension} parameters; "
+            f"its shape is {shape}."
+        )
+
+
+def _log_abs_det(factors: tuple[jax.Array, jax.Array]) -> Scalar:
+    return jnp.log(jnp.abs(jnp.diagonal(factors[0]))).sum()
