@@ -1,8 +1,9 @@
 """Exact Lagrangian Monte Carlo on Monge patches, for posteriors of strongly varying curvature."""
 
-from mongepatch import integrators, kernels, metrics, targets
+from mongepatch import baselines, datasets, integrators, kernels, metrics, targets
 from mongepatch._version import __version__
 from mongepatch.errors import (
+    DataError,
     LogDensityError,
     MetricError,
     MissingExtraError,
@@ -21,6 +22,7 @@ from mongepatch.trajectories import NUTS, Static
 __all__ = [
     "NUTS",
     "Algorithm",
+    "DataError",
     "Dense",
     "Euclidean",
     "Failure",
@@ -41,6 +43,8 @@ __all__ = [
     "Static",
     "Target",
     "__version__",
+    "baselines",
+    "datasets",
     "explicit_rmhmc",
     "integrate",
     "integrators",

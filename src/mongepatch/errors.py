@@ -25,6 +25,10 @@ class SettingError(MongepatchError, ValueError):
     """A sampler setting is out of range: step size, number of steps, chains, draws."""
 
 
+class DataError(MongepatchError, OSError):
+    """A dataset cannot be had, or a file is not what it should be."""
+
+
 class MissingExtraError(MongepatchError, ImportError):
     """An optional dependency is needed and not installed."""
 

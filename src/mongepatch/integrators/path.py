@@ -32,6 +32,8 @@ class Path(NamedTuple):
     """log|det ∂(x, v)/∂(x₀, v₀)|."""
     hamiltonian: jax.Array
     """−ℓ + ½ log det G + ½ vᵀGv."""
+    failure: jax.Array
+    """The first thing that went wrong on the way, a `Failure`."""
 
 
 def integrate(
@@ -94,4 +96,5 @@ def _follow(
         jax.vmap(lambda phase: energy(metric, phase.point, phase.velocity))(rows),
         rows.log_volume,
         jax.vmap(lambda phase: hamiltonian(metric, phase.point, phase.velocity))(rows),
+        rows.failure,
     )
