@@ -40,6 +40,9 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench scaling
 	$(BIN)/mongepatch bench funnel
 	$(BIN)/mongepatch bench schemes
+	$(BIN)/mongepatch bench kernels
+	$(BIN)/mongepatch bench implicit
+	$(BIN)/mongepatch bench uturn
 	$(BIN)/mongepatch bench progress
 
 clean:

@@ -78,7 +78,7 @@ algorithm = mp.lmc(lambda x: -x @ x, mp.Monge(0.5), 0.1, mp.Static(3))
 print(algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2)))[1].n_grad)
 """
     done = run_python(hidden + code)
-    assert done.stdout.strip() == "11", done.stderr
+    assert done.stdout.strip() == "12", done.stderr
 
 
 def test_public_names_have_docstrings():

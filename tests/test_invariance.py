@@ -1,132 +1,109 @@
 """Chains that start from exact draws must stay exact: moments and quantiles within Monte Carlo standard errors.
 
+Every kernel, metric and trajectory of the library goes through the same suite, in every combination that makes sense.
+The list is made from what the library holds: what is added to it is tested by existing, or the suite asks for an
+example.
+
 Thousands of independent chains start at draws of the truth itself, so there is no burn-in to argue about, and the
-standard error of a pooled estimate is the spread of the chains' own estimates. The last test turns the method on
-itself: a kernel with one α² left out must fail.
+standard error of a pooled estimate is the spread of the chains' own estimates. `test_mutations.py` turns the method on
+itself.
 """
 
 import functools
 import inspect
-import textwrap
 
-import jax
-import jax.numpy as jnp
-import numpy as np
 import pytest
+from invariance import MAX_STANDARD_ERRORS, TARGETS, compiled, information, means, prior_precision, run
+from invariance import standard_errors_off as off
 from problems import ALPHAS
 
 import mongepatch as mp
-from mongepatch.metrics import monge
-from mongepatch.targets import Target, Truth
-from mongepatch.targets.layout import Layout
-from mongepatch.targets.truth import Normal, Tabulated
+from mongepatch import integrators, kernels, metrics, trajectories
 
-CHAINS, DRAWS, EXACT_DRAWS = 8000, 60, 4_000_000
-PROBABILITIES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
-MAX_STANDARD_ERRORS = 4.0
-STEP_SIZE, NUM_STEPS = {"quartic": 0.9, "banana": 0.2}, 4
-
-
-def normal_times_quartic():
-    """N(0, 1) × exp(−x⁴/16)."""
-    grid = np.linspace(-6.0, 6.0, 24_001)
-    quartic = Tabulated.from_log_density(grid, -(grid**4) / 16)
-
-    def draw(key, n):
-        first, second = jax.random.split(key)
-        x2 = jnp.asarray(quartic.quantile(jax.random.uniform(second, (n,))))
-        return jnp.stack([jax.random.normal(first, (n,)), x2], axis=1)
-
-    return Target(
-        lambda x: -0.5 * x[0] ** 2 - x[1] ** 4 / 16,
-        Layout(("x1", "x2"), ((), ())),
-        truth=Truth(draw, {"x1": Normal(0.0, 1.0), "x2": quartic}),
-    )
-
-
-TARGETS = {"quartic": normal_times_quartic(), "banana": mp.targets.banana()}
-
-
-@functools.cache
-def truth(name):
-    """Means and five quantiles of the coordinates, and the statistics of `observe` with their standard errors."""
-    draws = np.asarray(TARGETS[name].truth.draw(jax.random.key(99), EXACT_DRAWS))
-    mean, quantiles = draws.mean(axis=0), np.quantile(draws, PROBABILITIES, axis=0)
-    observed = observe(draws, mean, quantiles)
-    return mean, quantiles, observed.mean(axis=1), observed.std(axis=1) / np.sqrt(EXACT_DRAWS)
-
-
-def observe(draws, mean, quantiles):
-    """Per draw, what averages to the mean, variance, fourth central moment and the probability below each quantile."""
-    moments = np.stack([draws, (draws - mean) ** 2, (draws - mean) ** 4])
-    below = draws <= quantiles.reshape(-1, *(1,) * (draws.ndim - 1), draws.shape[-1])
-    return np.concatenate([moments, below])
-
-
-def standard_errors_off(name, draws):
-    """How many standard errors each statistic of draws (chain, draw, coordinate) is from the truth."""
-    mean, quantiles, expected, expected_errors = truth(name)
-    of_chains = observe(draws, mean, quantiles).mean(axis=2)
-    errors = np.hypot(of_chains.std(axis=1, ddof=1) / np.sqrt(len(draws)), expected_errors)
-    return np.abs(of_chains.mean(axis=1) - expected) / errors
-
-
-@functools.cache
-def sampler(name, scheme, mutation=None):
-    """Compiled chains for a target and scheme; the mutation only tells apart what must not share a compilation."""
-
-    def chain(alpha, key, start):
-        trajectory = mp.Static(NUM_STEPS, jitter=0.5)
-        algorithm = mp.lmc(TARGETS[name], mp.Monge(alpha), STEP_SIZE[name], trajectory, scheme=scheme)
-
-        def one(state, key):
-            state, info = algorithm.step(key, state)
-            return state, (state.position, info.acceptance_rate)
-
-        return jax.lax.scan(one, algorithm.init(start), jax.random.split(key, DRAWS))[1]
-
-    return jax.jit(jax.vmap(chain, (None, 0, 0)))
-
-
-def run(name, scheme, alpha, mutation=None):
-    key = jax.random.key(int(10 * alpha))
-    starts = TARGETS[name].truth.draw(jax.random.fold_in(key, 1), CHAINS)
-    draws, acceptance = sampler(name, scheme, mutation)(alpha, jax.random.split(key, CHAINS), starts)
-    return np.asarray(draws), float(acceptance.mean())
-
-
-@pytest.mark.parametrize("alpha", ALPHAS)
-@pytest.mark.parametrize("scheme", ["merged", "paper"])
-@pytest.mark.parametrize("name", TARGETS)
-def test_exact_draws_stay_exact(name, scheme, alpha):
-    draws, acceptance = run(name, scheme, alpha)
-    assert 0.3 < acceptance < 0.95  # neither so easy nor so hard that errors would not show
-    assert standard_errors_off(name, draws).max() < MAX_STANDARD_ERRORS
-
-
-# Each leaves one α² out of the source of a method of `Monge`.
-MUTATIONS = {
-    "kick, turn": ("kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
-    "kick, correction": ("kick", "a * share * dot(", "share * dot("),
-    "kick, force": ("kick", "- length * share * pull", "- length / point.stretch * pull"),
-    "kick, denominator": ("kick", "point.stretch * (1.0 + before)", "point.stretch * (1.0 + before / a)"),
-    "log-volume, before": ("kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
-    "log-volume, after": ("kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
-    "velocity draw": ("velocity_from_noise", "-(self.alpha**2)", "-1.0"),
-    "kinetic energy": ("momentum", "self.alpha**2 * dot(", "dot("),
-    "volume element": ("log_det", "jnp.log(point.stretch)", "jnp.log1p((point.stretch - 1.0) / self.alpha**2)"),
+KERNELS = {
+    "LMC": [kernels.LMC("merged"), kernels.LMC("paper")],
+    "RMHMC": [kernels.RMHMC(integrators.GeneralizedLeapfrog()), kernels.RMHMC(integrators.ImplicitMidpoint())],
+    "ExplicitRMHMC": [kernels.ExplicitRMHMC(stiffness=5.0)],
+    "MMALA": [kernels.MMALA()],
 }
+# From a member of the family and a setting; with the settings to try.
+METRICS = {
+    "Euclidean": (lambda member, _: mp.Euclidean([0.8, 1.2]), (0.0,)),
+    "Monge": (lambda member, alpha: mp.Monge(alpha), ALPHAS),
+    "Dense": (lambda member, _: mp.Dense(lambda x: information(member)(x) + prior_precision(member)), (0.0,)),
+    "Fisher": (lambda member, _: mp.Fisher(information(member), prior_precision(member)), (0.0,)),
+    "GaussNewtonFisher": (
+        lambda member, _: metrics.GaussNewtonFisher(means(member), prior_precision(member)),
+        (0.0,),
+    ),
+    "SoftAbs": (lambda member, kappa: mp.SoftAbs(kappa), (2.0,)),
+}
+TRAJECTORIES = {"Static": mp.Static(4, jitter=0.5), "NUTS": mp.NUTS(4)}
+
+# Steps that neither make it so easy nor so hard that errors would not show; metrics that measure in standard deviations
+# take longer ones.
+STEP_SIZES = {"gaussian": 0.8, "quartic": 0.9, "banana": 0.2}
+OF_CURVED = {"gaussian": 1.0, "quartic": 0.8, "banana": 0.6}
 
 
-@pytest.mark.parametrize("scheme", ["merged", "paper"])
-@pytest.mark.parametrize("mutation", MUTATIONS)
-def test_leaving_out_one_alpha_squared_is_noticed(mutation, scheme, monkeypatch):
-    name, right, wrong = MUTATIONS[mutation]
-    source = textwrap.dedent(inspect.getsource(getattr(mp.Monge, name)))
-    assert source.count(right) == 1
-    namespace = {}
-    exec(source.replace(right, wrong), vars(monge), namespace)
-    monkeypatch.setattr(mp.Monge, name, namespace[name])
-    draws, acceptance = run("quartic", scheme, 0.5, mutation)
-    assert acceptance > 0.3
-    assert standard_errors_off("quartic", draws).max() > 2 * MAX_STANDARD_ERRORS
+def classes(module, member):
+    """Names of the public classes of a module that have a member, protocols apart."""
+    found = {name: getattr(module, name) for name in module.__all__}
+    return [
+        name
+        for name, value in found.items()
+        if inspect.isclass(value) and hasattr(value, member) and not getattr(value, "_is_protocol", False)
+    ]
+
+
+def combinations():
+    """Every kernel with every metric and every trajectory that it takes, or none."""
+    for kernel_class in classes(kernels, "check"):
+        for kernel in KERNELS[kernel_class]:
+            for trajectory_name, trajectory in {"none": None, **TRAJECTORIES}.items():
+                try:
+                    kernel.check(trajectory)
+                except mp.SettingError:
+                    continue
+                if kernel == kernels.LMC("paper") and trajectory_name == "NUTS":
+                    continue  # NUTS knows no schemes
+                for metric in METRICS:
+                    kind = getattr(kernel, "scheme", type(getattr(kernel, "integrator", None)).__name__)
+                    yield pytest.param(
+                        kernel, metric, trajectory, id=f"{kernel.name}-{kind}-{metric}-{trajectory_name}"
+                    )
+
+
+@pytest.mark.parametrize(
+    ("examples", "module", "member"),
+    [(KERNELS, kernels, "check"), (METRICS, metrics, "kick"), (TRAJECTORIES, trajectories, "propose")],
+    ids=["kernels", "metrics", "trajectories"],
+)
+def test_there_is_an_example_of_everything(examples, module, member):
+    assert set(examples) == set(classes(module, member)), "add an example of what is new to this file"
+
+
+@functools.cache
+def size(kernel, metric):
+    """Chains and draws: fewer where a draw takes hundreds of products."""
+    explicit = isinstance(kernel, kernels.LMC | kernels.MMALA)
+    return (8000, 60) if explicit and metric in ("Euclidean", "Monge") else (4000, 25)
+
+
+@pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
+def test_exact_draws_stay_exact(kernel, metric, trajectory):
+    metric_of, settings = METRICS[metric]
+    chains, draws = size(kernel, metric)
+    sampler = compiled(kernel, metric_of, trajectory, draws)
+    if not isinstance(kernel, kernels.LMC):
+        settings = settings[len(settings) // 2 :][:1]
+    for name in TARGETS:
+        step_size = (STEP_SIZES if metric in ("Euclidean", "Monge") else OF_CURVED)[name]
+        if isinstance(kernel, kernels.ExplicitRMHMC):
+            step_size *= 0.3
+        for setting in settings:
+            found, acceptance = run(sampler, name, setting, step_size, chains, seed=int(10 * setting))
+            worst = off(name, found).max()
+            print(f"{name} at {setting:g}: acceptance {acceptance:.2f}, {worst:.1f} standard errors off")
+            assert 0.2 < acceptance < 0.995
+            assert worst < MAX_STANDARD_ERRORS

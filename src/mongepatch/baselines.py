@@ -18,8 +18,9 @@ from mongepatch._extras import require
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.metrics import Euclidean, fitted
+from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
-from mongepatch.sampling.sample import _as_key, _as_target
+from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.starts import starting_states
 from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets import Target
@@ -189,9 +190,9 @@ def _sample(
     rate = positive_number("target_acceptance", target_acceptance)
     if not rate < 1:
         raise SettingError(f"target_acceptance must be below 1; it is {target_acceptance}.")
-    start_key, run_key = jax.random.split(_as_key(seed))
+    start_key, run_key = jax.random.split(as_key(seed))
 
-    target = _as_target(target, init, None, None)
+    target = as_target(target, init, None, None)
     check_names(target)
     dtype = jnp.result_type(float)  # the one precision that BlackJAX's adaptation works in
     if init is not None:
@@ -219,7 +220,8 @@ def _sample(
         "tuning_steps": warmup,
         "warmup_n_grad": int(np.asarray(tuned.n_steps).sum(dtype=np.int64)),  # a leapfrog step takes one gradient
     }
-    return _to_datatree(posterior, stats, target, attrs)
+    posterior, stats = jax.tree.map(np.asarray, (posterior, stats))
+    return to_datatree(posterior, stats, target, attrs)
 
 
 def _blackjax() -> ModuleType:
@@ -295,16 +297,3 @@ def _draw(
         return jax.lax.scan(step, tuned.state, jnp.arange(draws))[1]
 
     return jax.vmap(chain)(keys, tuned)
-
-
-def _to_datatree(posterior: Any, stats: Any, target: Target, attrs: dict[str, Any]) -> "DataTree":
-    arviz_base = require("arviz_base", "sample", "mongepatch.baselines")
-    groups = {"posterior": posterior, "sample_stats": stats}
-    tree: DataTree = arviz_base.from_dict(
-        {group: {name: np.asarray(values) for name, values in arrays.items()} for group, arrays in groups.items()},
-        dims={name: list(dims) for name, dims in target.dims.items()},
-        coords={name: list(labels) for name, labels in target.coords.items()},
-        attrs=dict.fromkeys(groups, attrs),
-        check_conventions=False,  # it doubts trees with more chains than draws, which are right here
-    )
-    return tree

@@ -81,6 +81,38 @@ def schemes(
 
 
 @bench.command()
+def kernels(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)] = 1000,
+    seed: Annotated[int, typer.Option(help="Of everything.")] = 0,
+    only: Annotated[list[str] | None, typer.Option(help="Names of problems; by default all.")] = None,
+) -> None:
+    """Every kernel on the paper's regressions and funnels: what a draw costs and what it is worth."""
+    from mongepatch.bench import kernels as module
+
+    module.run(draws=draws, seed=seed, only=only or ())
+
+
+@bench.command()
+def implicit(
+    draws: Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)] = 5000,
+) -> None:
+    """What the checks of implicit steps are for."""
+    from mongepatch.bench import implicit as module
+
+    module.run(draws=draws)
+
+
+@bench.command()
+def uturn(
+    draws: Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)] = 2000,
+) -> None:
+    """Effective draws for their gradients: the rules by which NUTS tells that it has turned around."""
+    from mongepatch.bench import uturn as module
+
+    module.run(draws=draws)
+
+
+@bench.command()
 def progress(
     rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
 ) -> None:

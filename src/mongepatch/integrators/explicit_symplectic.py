@@ -54,7 +54,7 @@ class ExplicitSymplectic:
     that a step evaluates three forces.
 
     Args:
-        binding: ω.
+        binding: 2ωε, the angle in radians by which a step turns the difference of the copies.
         stiffness: the size of momenta relative to positions, which the binding turns into each other.
     """
 
@@ -66,7 +66,8 @@ class ExplicitSymplectic:
     ) -> Doubled:
         """The end of a trajectory of `num_steps` ≥ 1 steps."""
         half = 0.5 * step_size
-        angle = 2.0 * self.binding * step_size
+        # Backwards in time the difference turns the other way.
+        angle = jnp.sign(step_size) * self.binding
         cos, sin = jnp.cos(angle), jnp.sin(angle)
 
         def flow(position: Vector, momentum: Vector) -> _Flow:

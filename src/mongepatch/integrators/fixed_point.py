@@ -43,7 +43,7 @@ class FixedPoint:
     slowest: float = 0.9
     """Factor by which an iteration must shrink the error after that."""
     max_newton: int = 12
-    """Newton steps."""
+    """Newton steps; 0 for plain iteration alone."""
     krylov: int = 20
     """Largest dimension of the Krylov subspace of a Newton step."""
 
@@ -65,6 +65,8 @@ class FixedPoint:
             return _Search(value, distance(value, search.value), search.error, search.iterations + 1)
 
         iterated = jax.lax.while_loop(plain_goes_on, plain, first)
+        if not self.max_newton:
+            return Solution(iterated.value, ~lost(iterated), iterated.iterations)
         dimension = min(self.krylov, guess.size)
 
         def newton_goes_on(search: _Search) -> Flag:

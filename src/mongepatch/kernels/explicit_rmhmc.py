@@ -40,20 +40,20 @@ class ExplicitRMHMC:
     """Riemannian manifold HMC with explicit steps.
 
     Args:
-        binding: ω, how fast the difference of the copies turns, in radians per half unit of time. Too loose and the
-            copies part; too tight and the step no longer resolves the turning.
+        binding: 2ωε, the angle in radians by which a step turns the difference of the copies, ω being the strength of
+            the binding. About 1 is best: with less the copies part, with more their errors no longer cancel.
         width: standard deviation of the difference of the copies at the start, in units of ε².
         stiffness: typical size of the metric, 1/variance of a typical parameter.
     """
 
-    binding: float = 10.0
+    binding: float = 1.0
     width: float = 10.0
     stiffness: float = 1.0
     name: ClassVar[str] = "explicit-rmhmc"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "binding", float(positive_number("binding", self.binding)))
-        object.__setattr__(self, "width", float(positive_number("width", self.width)))
+        for name in ("binding", "width", "stiffness"):
+            object.__setattr__(self, name, float(positive_number(name, getattr(self, name))))
 
     def check(self, trajectory: Any) -> None:
         """Raise unless the trajectory is a static one: the doubled orbit is not one of phases."""
@@ -124,7 +124,7 @@ def explicit_rmhmc(
     step_size: Any,
     trajectory: Static,
     *,
-    binding: float = 10.0,
+    binding: float = 1.0,
     width: float = 10.0,
     stiffness: float = 1.0,
     divergence_threshold: float = DIVERGENCE_THRESHOLD,
@@ -136,7 +136,8 @@ def explicit_rmhmc(
         metric: any metric.
         step_size: ε > 0.
         trajectory: `Static(num_steps, jitter)`.
-        binding: ω, how tightly the two copies of the system are bound.
+        binding: 2ωε, how tightly the two copies of the system are bound: the angle that their difference turns in a
+            step, best about 1.
         width: how far apart the copies start, in units of ε².
         stiffness: typical size of the metric, 1/variance of a typical parameter.
         divergence_threshold: the energy error above which a trajectory counts as divergent.

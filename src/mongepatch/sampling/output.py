@@ -18,7 +18,7 @@ def to_datatree(
     draws: Mapping[str, np.ndarray], stats: Mapping[str, np.ndarray], target: Target, attrs: Mapping[str, Any]
 ) -> "DataTree":
     """A tree with the groups `posterior` and `sample_stats`, from arrays with leading axes (chain, draw)."""
-    arviz_base = require("arviz_base", "sample", "mongepatch.sample")
+    arviz_base = require("arviz_base", "sample", "A result")
     common = {"inference_library": "mongepatch", "inference_library_version": __version__, **attrs}
     tree: DataTree = arviz_base.from_dict(
         {"posterior": dict(draws), "sample_stats": dict(stats)},
@@ -27,7 +27,8 @@ def to_datatree(
         attrs={"posterior": common, "sample_stats": common},
         check_conventions=False,  # it doubts trees with more chains than draws, which are right here
     )
-    tree["sample_stats"]["failure"].attrs.update(
-        flag_values=[code.value for code in Failure], flag_meanings=" ".join(code.name.lower() for code in Failure)
-    )
+    if "failure" in stats:
+        tree["sample_stats"]["failure"].attrs.update(
+            flag_values=[code.value for code in Failure], flag_meanings=" ".join(code.name.lower() for code in Failure)
+        )
     return tree

@@ -1,20 +1,19 @@
 """One call from a log density to draws."""
 
-import operator
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from mongepatch._extras import require
-from mongepatch._typing import LogDensity, PRNGKey, PyTree
-from mongepatch.errors import LogDensityError, ParameterError, SamplingWarning, SettingError
+from mongepatch._typing import LogDensity, PyTree
+from mongepatch.errors import SamplingWarning
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, fitted
+from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.chunks import Settings
 from mongepatch.sampling.kernel_names import KernelName, kernel_from
@@ -96,12 +95,12 @@ def sample(
     step = positive_number("step_size", step_size)
     kernel = kernel_from(kernel, scheme)
     kernel.check(trajectory)
-    start_key, run_key = jax.random.split(_as_key(seed))
+    start_key, run_key = jax.random.split(as_key(seed))
 
     if init_per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init
-    target = _as_target(target, example, dims, coords)
+    target = as_target(target, example, dims, coords)
     check_names(target)
     dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
@@ -133,36 +132,3 @@ def sample(
     for sentence in verdict(tree):
         warnings.warn(sentence, SamplingWarning, stacklevel=2)
     return tree
-
-
-def _as_key(seed: Any) -> PRNGKey:
-    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
-        return seed
-    if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.ndim == 1:
-        return jax.random.wrap_key_data(seed)  # of jax.random.PRNGKey
-    try:
-        return jax.random.key(operator.index(seed))
-    except (TypeError, OverflowError) as error:
-        raise SettingError(
-            f"seed must be a whole number of at most 64 bits or one jax.random.key; it is {seed!r}."
-        ) from error
-
-
-def _as_target(
-    target: Target | LogDensity,
-    example: PyTree,
-    dims: Mapping[str, Sequence[str]] | None,
-    coords: Mapping[str, Sequence[Any]] | None,
-) -> Target:
-    if not callable(target):
-        raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}.")
-    if not isinstance(target, Target):
-        if example is None:
-            raise ParameterError(
-                "Give init, one point of the log density's parameters: it says their names and shapes."
-            )
-        target = Target.from_density(target, example)
-    for name, given in (("dims", dims), ("coords", coords)):
-        if not isinstance(given, Mapping | None):
-            raise ParameterError(f"{name} must be a dict; it is {given!r}.")
-    return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})

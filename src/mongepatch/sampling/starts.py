@@ -1,7 +1,7 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -34,16 +34,16 @@ def starting_states(
 ) -> State:
     """A state for every chain, at points given by the user, around the user's, or of the target's own."""
     if per_chain:
-        states = _states(jax.vmap(target.layout.flat)(init), metric, density)
+        starts = _starts(jax.vmap(target.layout.flat)(init), metric, density)
     elif init is not None:
-        states = dispersed(key, chains, around(target.layout.flat(init), spread), density, metric)
+        starts = dispersed(key, chains, around(target.layout.flat(init), spread), density, metric)
     elif target.start is not None:
         start = target.start
-        states = dispersed(key, chains, lambda chain_key, _: start(chain_key), density, metric)
+        starts = dispersed(key, chains, lambda chain_key, _: start(chain_key), density, metric)
     else:
         raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
-    check_states(states, density)
-    return states
+    check_starts(starts, density)
+    return starts.states
 
 
 def around(center: Vector, spread: float) -> Proposal:
@@ -55,18 +55,18 @@ def around(center: Vector, spread: float) -> Proposal:
     return propose
 
 
-def dispersed(key: PRNGKey, chains: int, propose: Proposal, density: Program, metric: Metric) -> State:
+def dispersed(key: PRNGKey, chains: int, propose: Proposal, density: Program, metric: Metric) -> "Starts":
     """A state for every chain; where a proposed point cannot be used, another is proposed."""
     points, usable = None, np.zeros(chains, bool)
     for attempt, share in enumerate(_SHARES):
         keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
         proposed = jax.vmap(propose, (0, None))(keys, share)
         points = proposed if points is None else jnp.where(usable[:, None], points, proposed)
-        states = _states(points, metric, density)
-        usable = _usable(states)
+        starts = _starts(points, metric, density)
+        usable = _usable(starts)
         if usable.all():
             break
-    return states
+    return starts
 
 
 def check_per_chain(init: PyTree, chains: int) -> None:
@@ -81,9 +81,10 @@ def check_per_chain(init: PyTree, chains: int) -> None:
             )
 
 
-def check_states(states: State, density: Program) -> None:
+def check_starts(starts: "Starts", density: Program) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
-    usable, values, gradients = _usable(states), states.logdensity, states.point.gradient
+    states, usable = starts.states, _usable(starts)
+    values, gradients = states.logdensity, states.point.gradient
     if not usable.all():
         where = "every starting point" if not usable.any() else f"{(~usable).sum()} of {usable.size} starting points"
         if not np.isfinite(values).all():
@@ -92,6 +93,8 @@ def check_states(states: State, density: Program) -> None:
                 f"The log density is {bad} at {where}. Start where it is finite, or check its support: parameters "
                 "that must be positive or bounded have to be transformed to the whole real line."
             )
+        if np.isfinite(gradients).all() and not _finite(states.point, usable.size).all():
+            raise LogDensityError(f"The log density is fine, but the metric is not positive definite at {where}.")
         what = "gradient" if not np.isfinite(gradients).all() else "curvature"
         raise LogDensityError(
             f"The log density is finite but its {what} is not at {where}. A common cause is jnp.where over a branch "
@@ -112,13 +115,29 @@ def _check_slope(point: Vector, density: Program) -> None:
         )
 
 
+class Starts(NamedTuple):
+    """States of all chains, and how the geometry changes where they are."""
+
+    states: State
+    bend: Any
+
+
 @jax.jit
-def _states(points: jax.Array, metric: Metric, density: Program) -> State:
-    return jax.vmap(lambda x: init_state(x, density, metric))(points)
+def _starts(points: jax.Array, metric: Metric, density: Program) -> Starts:
+    def start(x: Vector) -> Starts:
+        point, slope = metric.at(density, x)
+        return Starts(init_state(x, density, metric), metric.bend(point, slope, jnp.ones_like(x)))
+
+    return jax.vmap(start)(points)
 
 
-def _usable(states: State) -> np.ndarray:
+def _finite(tree: Any, chains: int) -> np.ndarray:
+    """For which chains all arrays are finite."""
+    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
+    finite = [np.isfinite(leaf).reshape(chains, -1).all(axis=1) for leaf in leaves]
+    return np.asarray(np.logical_and.reduce([np.ones(chains, bool), *finite]))
+
+
+def _usable(starts: Starts) -> np.ndarray:
     """Which chains start where all of the geometry is finite."""
-    leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(states.point)]
-    finite = [np.isfinite(leaf).reshape(len(leaf), -1).all(axis=1) for leaf in leaves]
-    return np.asarray(np.logical_and.reduce(finite))
+    return _finite((starts.states.point, starts.bend), len(starts.states.logdensity))

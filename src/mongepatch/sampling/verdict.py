@@ -15,6 +15,10 @@ WORST_R_HAT = 1.05
 """R̂ above which chains are said not to agree."""
 FEWEST_DRAWS = 100
 """Draws of a chain below which R̂ says nothing."""
+MOST_UNSOLVED = 0.01
+"""Share of trajectories with an implicit step that failed, above which a run must not be trusted."""
+MOST_DEEP = 0.01
+"""Share of trajectories that may end at the maximum depth."""
 LARGEST_ROUNDING = 0.01
 """Rounding of the energy above which acceptance is said to be touched."""
 
@@ -22,6 +26,7 @@ LARGEST_ROUNDING = 0.01
 def verdict(tree: "DataTree") -> Iterator[str]:
     """A sentence for everything that is wrong with a run; none where all is well."""
     yield from _failures(np.asarray(tree["sample_stats"]["failure"]), np.asarray(tree["sample_stats"]["accepted"]))
+    yield from _deep(tree)
     yield from _disagreement(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
     rounding = float(np.finfo(energy.dtype).eps) * float(np.abs(energy).max())
@@ -33,19 +38,45 @@ def verdict(tree: "DataTree") -> Iterator[str]:
 
 
 def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
-    diverged, undefined = (failures != Failure.NONE).sum(), (failures == Failure.NOT_FINITE).sum()
+    counts = {code: int((failures == code).sum()) for code in Failure}
+    undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
     if not accepted.any():
         yield "Nothing was accepted: the draws are the starting points. Try a step_size that is ten times smaller."
-    elif undefined and undefined == diverged:
+        return
+    yield from _unsolved(counts[Failure.NON_CONVERGENT], counts[Failure.NON_REVERSIBLE], failures.size)
+    if diverged:
+        yield (
+            f"{diverged + undefined:,} of {failures.size:,} trajectories diverged: the step size is too long for the "
+            "sharpest parts of the density, which the draws may miss. Try a smaller step_size, and see whether the "
+            "tails change." + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
+        )
+    elif undefined:
         yield (
             f"{undefined:,} of {failures.size:,} trajectories met a density that is NaN or infinite: they left its "
             "support, or it overflows. Transform parameters that must be positive or bounded to the whole real line."
         )
-    elif diverged:
+
+
+def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[str]:
+    """Implicit steps are exact where they can be solved and lead back; where they cannot, no draw will ever be."""
+    unsolved = non_convergent + non_reversible
+    if unsolved:
+        trust = "The run must not be trusted: " if unsolved > MOST_UNSOLVED * total else ""
         yield (
-            f"{diverged:,} of {failures.size:,} trajectories diverged: the step size is too long for the sharpest "
-            "parts of the density, which the draws may miss. Try a smaller step_size, and see whether the tails change."
-            + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
+            f"{trust}{unsolved:,} of {total:,} trajectories had an implicit step that could not be solved "
+            f"({non_convergent:,}) or did not lead back ({non_reversible:,}). They were rejected, so draws are missing "
+            "where that happens. Try a smaller step_size."
+        )
+
+
+def _deep(tree: "DataTree") -> Iterator[str]:
+    stats = tree["sample_stats"].to_dataset()
+    share = float(stats["reached_max_treedepth"].mean()) if "reached_max_treedepth" in stats else 0.0
+    if share > MOST_DEEP:
+        yield (
+            f"{share:.0%} of the trajectories reached max_depth before they turned around: draws are exact, and more "
+            "alike than they need to be. Try a longer step_size, an inverse_mass in the scale of the posterior, or a "
+            "larger max_depth."
         )
 
 

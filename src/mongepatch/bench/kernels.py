@@ -1,0 +1,146 @@
+"""Every kernel on the paper's regressions and funnels: what a draw costs, and what it is worth."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from mongepatch import baselines, datasets
+from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.quiet import sample_quietly
+from mongepatch.bench.steps import step_size_for
+from mongepatch.bench.tables import show
+from mongepatch.errors import DataError
+from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
+from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
+from mongepatch.targets import Target, funnel, preset
+from mongepatch.trajectories import NUTS, Static, Trajectory
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+ACCEPTANCE = 0.8
+"""What step sizes without a preset are chosen for."""
+
+
+class Problem(NamedTuple):
+    """A target with the metrics that suit it."""
+
+    name: str
+    target: Target
+    monge: Monge
+    fisher: Metric
+    preset: str
+    """Prefix of the names of its presets."""
+    stiffness: float
+    """Typical size of the Fisher metric."""
+
+
+class Contender(NamedTuple):
+    """A way to sample a problem."""
+
+    name: str
+    kernel: Kernel
+    metric: Metric
+    trajectory: Trajectory | None
+    step_size: float | None
+    """None where it is to be found."""
+
+
+def problems() -> Iterator[Problem]:
+    """The three logistic regressions, as far as their data can be had, and two funnels."""
+    for name in ("heart", "german", "australian"):
+        try:
+            data = datasets.load(name)
+        except DataError as error:
+            print(f"{name} is left out: {error}")
+            continue
+        precision = 0.25 * len(data.outcomes)
+        yield Problem(name, data.target(), Monge(0.01), Fisher.logistic(data.design), name, precision)
+    for dimension in (1, 5):
+        target = funnel(dimension)
+        yield Problem(
+            f"funnel, D = {dimension}", target, Monge(1.0), Fisher(target.information), f"funnel-{dimension}", 1.0
+        )
+
+
+def contenders(problem: Problem) -> Iterator[Contender]:
+    """Every kernel in the metrics that it is used with, at the paper's settings where it has any."""
+    regression = not problem.preset.startswith("funnel")
+    monge = preset(f"{problem.preset}-lmc-monge" if regression else problem.preset)
+    static = Static(monge.num_steps)
+    euclidean = Euclidean()
+    fisher = rmhmc = None
+    if regression:
+        hmc, fisher, rmhmc = (preset(f"{problem.preset}-{name}") for name in ("hmc", "lmc-fisher", "rmhmc-fisher"))
+        yield Contender("HMC, paper's settings", LMC(), euclidean, Static(hmc.num_steps), hmc.step_size)
+    yield Contender("HMC, settings of LMC-Monge", LMC(), euclidean, static, monge.step_size)
+    yield Contender("LMC-Monge", LMC(), problem.monge, static, monge.step_size)
+    short = Static(6)
+    for name, kernel, known in (("LMC-Fisher", LMC(), fisher), ("RMHMC-Fisher", RMHMC(), rmhmc)):
+        trajectory = short if known is None else Static(known.num_steps)
+        yield Contender(name, kernel, problem.fisher, trajectory, None if known is None else known.step_size)
+    yield Contender("RMHMC-Monge", RMHMC(), problem.monge, static, monge.step_size)
+    explicit = ExplicitRMHMC(stiffness=problem.stiffness)
+    yield Contender("explicit RMHMC-Fisher", explicit, problem.fisher, short, None)
+    for name, metric in (("Monge", problem.monge), ("Fisher", problem.fisher)):
+        yield Contender(f"MMALA-{name}", MMALA(), metric, None, None)
+    for name, metric in (("Euclidean", euclidean), ("Monge", problem.monge), ("Fisher", problem.fisher)):
+        yield Contender(f"NUTS-{name}", LMC(), metric, NUTS(), None)
+
+
+def measure(problem: Problem, contender: Contender, draws: int, seed: int) -> tuple[float, "DataTree"]:
+    """The step size, and draws made with it."""
+    settings: dict[str, Any] = {
+        "metric": contender.metric,
+        "kernel": contender.kernel,
+        "trajectory": contender.trajectory,
+        "seed": seed,
+    }
+    step_size = contender.step_size
+    if step_size is None:
+        step_size = step_size_for(ACCEPTANCE, 0.3, problem.target, **settings)
+    tree = sample_quietly(
+        problem.target, step_size=step_size, draws=draws, warmup=draws // 3, progress=False, **settings
+    )
+    return step_size, tree
+
+
+def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:
+    """One line of the table."""
+    stats, seconds = tree["sample_stats"].to_dataset(), tree["posterior"].attrs["sampling_time"]
+    n_grad, size = float(stats["n_grad"].sum()), smallest_ess(tree)
+    return (
+        name,
+        f"{step_size:.3g}",
+        f"{float(stats['acceptance_rate'].mean()):.2f}",
+        f"{float(stats['diverging'].mean()):.1%}",
+        f"{float(stats['n_grad'].mean()):,.0f}",
+        f"{size:,.0f}",
+        f"{size / seconds:,.0f}",
+        f"{1000 * size / n_grad:.3g}",
+    )
+
+
+def run(draws: int = 1000, seed: int = 0, only: Sequence[str] = ()) -> None:
+    """Print a table for each problem."""
+    for problem in problems():
+        if only and problem.name not in only:
+            continue
+        rows = []
+        for contender in contenders(problem):
+            step_size, tree = measure(problem, contender, draws, seed)
+            # The time that the draws kept took: the warm-up's share is taken out.
+            tree["posterior"].attrs["sampling_time"] *= draws / (draws + draws // 3)
+            rows.append(row(contender.name, step_size, tree))
+        tree = baselines.nuts(problem.target, draws=draws, warmup=1000, seed=seed)
+        rows.append(row("BlackJAX NUTS, its warm-up", float(np.mean(tree["sample_stats"]["step_size"])), tree))
+        show(
+            f"{problem.name}: {problem.target.dimension} parameters, 4 × {draws:,} draws",
+            ("", "ε", "accepted", "failed", "grads a draw", "least ESS", "ESS a second", "ESS per 1000 grads"),
+            rows,
+            [
+                "least ESS: of bulk, tail and squares, over all parameters. grads: gradient-equivalents. "
+                f"ε is the paper's, or accepts about {ACCEPTANCE:.0%}; BlackJAX's also has an adapted mass matrix.",
+            ],
+        )

@@ -1,0 +1,103 @@
+"""Which rule for turning around gives more effective draws for its gradients?"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, get_args
+
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch import datasets
+from mongepatch._typing import Scalar, Vector
+from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.quiet import sample_quietly
+from mongepatch.bench.tables import show
+from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
+from mongepatch.targets import Target, banana, funnel, neal_funnel, ring
+from mongepatch.trajectories import NUTS
+from mongepatch.trajectories.uturn import Rule
+
+STEPS = (0.5, 0.75, 1.0)
+"""Fractions of a problem's step size that are tried; a rule is judged by its best."""
+
+
+class Problem(NamedTuple):
+    """A target in a metric, with a step size to try fractions of."""
+
+    name: str
+    target: Target
+    metric: Metric
+    step_size: float
+
+
+def gaussian(dimension: int) -> Target:
+    """Independent normals with standard deviations from 0.1 to 1."""
+    scales = jnp.geomspace(0.1, 1.0, dimension)
+
+    def logdensity(x: Vector) -> Scalar:
+        return -0.5 * ((x / scales) ** 2).sum()
+
+    return Target.from_density(logdensity, jnp.zeros(dimension))
+
+
+def problems() -> list[Problem]:
+    """Flat metrics and curved ones."""
+    normal, regression = gaussian(50), datasets.load("german")
+    return [
+        Problem("N(0, 1) in 30 dimensions, Euclidean", _standard_normal(30), Euclidean(), 1.0),
+        Problem("normal, scales 0.1 to 1, Euclidean", normal, Euclidean(), 0.15),
+        Problem("German credit, Euclidean", regression.target(), Euclidean(), 0.12),
+        Problem("funnel, D = 1, Monge", funnel(1), Monge(1.0), 0.2),
+        Problem("banana, Monge", banana(), Monge(0.5), 0.2),
+        Problem("ring, Monge", ring(), Monge(0.5), 0.3),
+        Problem("Neal's funnel, D = 9, Fisher", neal_funnel(9), Fisher(neal_funnel(9).information), 0.6),
+        Problem("banana, Fisher", banana(), Fisher(banana().information), 0.6),
+    ]
+
+
+def efficiency(problem: Problem, rule: Rule, shrink: float, draws: int, seed: int) -> float:
+    """Smallest effective sample size per 1000 gradient-equivalents, at a fraction of the problem's step size."""
+    tree = sample_quietly(
+        problem.target,
+        jnp.zeros(problem.target.dimension) if problem.target.start is None else None,
+        metric=problem.metric,
+        trajectory=NUTS(u_turn=rule),
+        step_size=shrink * problem.step_size,
+        draws=draws,
+        warmup=draws // 5,
+        chains=8,
+        seed=seed,
+        progress=False,
+    )
+    return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())
+
+
+def run(draws: int = 2000, seeds: Sequence[int] = (0, 1)) -> dict[str, float]:
+    """Print the table; return the geometric mean of each rule relative to the best of each problem."""
+    rules: tuple[Rule, ...] = get_args(Rule)
+    rows, relative = [], []
+    for problem in problems():
+        found = [
+            max(float(np.median([efficiency(problem, rule, s, draws, seed) for seed in seeds])) for s in STEPS)
+            for rule in rules
+        ]
+        relative.append(np.log(found) - np.log(max(found)))
+        rows.append((problem.name, *(f"{value:.3g}" for value in found)))
+    means = np.exp(np.mean(relative, axis=0))
+    worst = np.exp(np.min(relative, axis=0))
+    show(
+        f"Smallest effective sample size per 1000 gradient-equivalents, best step size, median of {len(seeds)} seeds",
+        ("", *rules),
+        [
+            *rows,
+            ("geometric mean, relative to the best of each line", *(f"{mean:.2f}" for mean in means)),
+            ("worst, relative to the best of each line", *(f"{least:.2f}" for least in worst)),
+        ],
+    )
+    return dict(zip(rules, map(float, means), strict=True))
+
+
+def _standard_normal(dimension: int) -> Target:
+    def logdensity(x: Vector) -> Scalar:
+        return -0.5 * x @ x
+
+    return Target.from_density(logdensity, jnp.zeros(dimension))

@@ -1,0 +1,144 @@
+"""The invariance suite: targets of known truth, chains that start from exact draws, and how far they come from it.
+
+The targets are members of one family, whose parameters are traced: a combination of kernel, metric and trajectory is
+compiled once for all of them.
+"""
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import mongepatch as mp
+from mongepatch.kernels.base import init
+from mongepatch.targets import Target, Truth
+from mongepatch.targets.layout import Layout
+from mongepatch.targets.truth import Normal, Tabulated
+
+EXACT_DRAWS = 2_000_000
+PROBABILITIES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
+MAX_STANDARD_ERRORS = 4.0
+
+
+class Member(NamedTuple):
+    """−½ xᵀAx − c x₂⁴ − ½ b (1 − x₁ − x₂²)²."""
+
+    A: jax.Array
+    c: float
+    b: float
+
+
+MEMBERS = {
+    "gaussian": Member(jnp.linalg.inv(jnp.array([[1.0, 0.9], [0.9, 1.5]])), 0.0, 0.0),
+    "quartic": Member(jnp.diag(jnp.array([1.0, 0.0])), 1 / 16, 0.0),
+    "banana": Member(2.0 * jnp.eye(2), 0.0, 20.0),
+}
+
+
+def family(member):
+    """The log density of a member."""
+
+    def logdensity(x):
+        return -0.5 * x @ member.A @ x - member.c * x[1] ** 4 - 0.5 * member.b * (1.0 - x[0] - x[1] ** 2) ** 2
+
+    return logdensity
+
+
+def means(member):
+    """A map whose Gauss–Newton matrix is the information of what is not quadratic in the density."""
+
+    def of_position(x):
+        return jnp.stack([jnp.sqrt(member.b) * (x[0] + x[1] ** 2), jnp.sqrt(6.0 * member.c) * x[1] ** 2])
+
+    return of_position
+
+
+def information(member):
+    """The same as a matrix."""
+
+    def of_position(x):
+        J = jax.jacfwd(means(member))(x)
+        return J.T @ J
+
+    return of_position
+
+
+def prior_precision(member):
+    """What is added, so that the metric is positive definite everywhere."""
+    return member.A + 0.3 * jnp.eye(2)
+
+
+def correlated_gaussian():
+    covariance = np.linalg.inv(np.asarray(MEMBERS["gaussian"].A))
+    root = np.linalg.cholesky(covariance)
+    return Target(
+        family(MEMBERS["gaussian"]),
+        Layout(("x1", "x2"), ((), ())),
+        truth=Truth(lambda key, n: jax.random.normal(key, (n, 2)) @ root.T, {"x1": Normal(0.0, 1.0)}),
+    )
+
+
+def normal_times_quartic():
+    """N(0, 1) × exp(−x⁴/16)."""
+    grid = np.linspace(-6.0, 6.0, 24_001)
+    quartic = Tabulated.from_log_density(grid, -(grid**4) / 16)
+
+    def draw(key, n):
+        first, second = jax.random.split(key)
+        x2 = jnp.asarray(quartic.quantile(jax.random.uniform(second, (n,))))
+        return jnp.stack([jax.random.normal(first, (n,)), x2], axis=1)
+
+    truth = Truth(draw, {"x1": Normal(0.0, 1.0), "x2": quartic})
+    return Target(family(MEMBERS["quartic"]), Layout(("x1", "x2"), ((), ())), truth=truth)
+
+
+TARGETS = {"gaussian": correlated_gaussian(), "quartic": normal_times_quartic(), "banana": mp.targets.banana()}
+
+
+@functools.cache
+def truth(name):
+    """Means and five quantiles of the coordinates, and the statistics of `observe` with their standard errors."""
+    draws = np.asarray(TARGETS[name].truth.draw(jax.random.key(99), EXACT_DRAWS))
+    mean, quantiles = draws.mean(axis=0), np.quantile(draws, PROBABILITIES, axis=0)
+    observed = observe(draws, mean, quantiles)
+    return mean, quantiles, observed.mean(axis=1), observed.std(axis=1) / np.sqrt(EXACT_DRAWS)
+
+
+def observe(draws, mean, quantiles):
+    """Per draw, what averages to the mean, variance, fourth central moment and the probability below each quantile."""
+    moments = np.stack([draws, (draws - mean) ** 2, (draws - mean) ** 4])
+    below = draws <= quantiles.reshape(-1, *(1,) * (draws.ndim - 1), draws.shape[-1])
+    return np.concatenate([moments, below])
+
+
+def standard_errors_off(name, draws):
+    """How many standard errors each statistic of draws (chain, draw, coordinate) is from the truth."""
+    mean, quantiles, expected, expected_errors = truth(name)
+    of_chains = observe(draws, mean, quantiles).mean(axis=2)
+    errors = np.hypot(of_chains.std(axis=1, ddof=1) / np.sqrt(len(draws)), expected_errors)
+    return np.abs(of_chains.mean(axis=1) - expected) / errors
+
+
+def compiled(kernel, metric_of, trajectory, draws):
+    """Chains of a kernel: (member, setting, step size, keys, starts) to draws and acceptance rates."""
+
+    def chain(member, setting, step_size, key, start):
+        density, metric = family(member), metric_of(member, setting)
+
+        def one(state, key):
+            state, info = kernel.step(key, state, density, metric, step_size, trajectory)
+            return state, (state.position, info.acceptance_rate)
+
+        return jax.lax.scan(one, init(start, density, metric), jax.random.split(key, draws))[1]
+
+    return jax.jit(jax.vmap(chain, (None, None, None, 0, 0)))
+
+
+def run(sampler, name, setting, step_size, chains, seed=0):
+    """Draws of chains that start from the truth, and their mean acceptance rate."""
+    key = jax.random.key(seed)
+    starts = TARGETS[name].truth.draw(jax.random.fold_in(key, 1), chains)
+    draws, acceptance = sampler(MEMBERS[name], setting, step_size, jax.random.split(key, chains), starts)
+    return np.asarray(draws), float(acceptance.mean())
