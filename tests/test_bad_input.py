@@ -120,7 +120,7 @@ def test_starting_points_of_some_chains_only():
         ({"seed": 2**70}, "seed"),
         ({"seed": jax.random.split(jax.random.key(0))}, "one jax"),
         ({"scheme": "leapfrog"}, "scheme must be one of"),
-        ({"trajectory": 10}, r"such as mp\.Static\(20\); it is 10"),
+        ({"trajectory": 10}, r"such as mp\.Static\(20\) or mp\.NUTS\(\); it is 10"),
         ({"seed": 0.5}, r"seed must be a whole number of at most 64 bits or one jax\.random\.key"),
     ],
 )
@@ -182,7 +182,7 @@ def test_metrics_that_are_half_made():
         def check(self, dimension):
             pass
 
-    with pytest.raises(mp.MetricError, match="which lacks alpha, at, cost, kick, log_det"):
+    with pytest.raises(mp.MetricError, match="which lacks alpha, at, bend, cost, force, kick, log_det"):
         sample(metric=Flat())
 
     class Unregistered(mp.Euclidean):

@@ -9,7 +9,6 @@ standard error of a pooled estimate is the spread of the chains' own estimates. 
 itself.
 """
 
-import functools
 import inspect
 
 import pytest
@@ -83,27 +82,38 @@ def test_there_is_an_example_of_everything(examples, module, member):
     assert set(examples) == set(classes(module, member)), "add an example of what is new to this file"
 
 
-@functools.cache
 def size(kernel, metric):
     """Chains and draws: fewer where a draw takes hundreds of products."""
-    explicit = isinstance(kernel, kernels.LMC | kernels.MMALA)
-    return (8000, 60) if explicit and metric in ("Euclidean", "Monge") else (4000, 25)
+    matrix_free = metric in ("Euclidean", "Monge")
+    if isinstance(kernel, kernels.RMHMC):
+        return (4000, 15) if matrix_free else (1000, 8)
+    return (8000, 60) if matrix_free else (4000, 25)
 
 
 @pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
 def test_exact_draws_stay_exact(kernel, metric, trajectory):
-    metric_of, settings = METRICS[metric]
+    look(kernel, metric, trajectory, *size(kernel, metric))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
+def test_exact_draws_stay_exact_for_long(kernel, metric, trajectory):
     chains, draws = size(kernel, metric)
+    look(kernel, metric, trajectory, 4 * chains, draws)
+
+
+def look(kernel, metric, trajectory, chains, draws):
+    metric_of, settings = METRICS[metric]
     sampler = compiled(kernel, metric_of, trajectory, draws)
     if not isinstance(kernel, kernels.LMC):
         settings = settings[len(settings) // 2 :][:1]
     for name in TARGETS:
         step_size = (STEP_SIZES if metric in ("Euclidean", "Monge") else OF_CURVED)[name]
-        if isinstance(kernel, kernels.ExplicitRMHMC):
-            step_size *= 0.3
+        if not isinstance(kernel, kernels.LMC | kernels.MMALA):
+            step_size *= 0.3 if isinstance(kernel, kernels.ExplicitRMHMC) else 0.7
         for setting in settings:
             found, acceptance = run(sampler, name, setting, step_size, chains, seed=int(10 * setting))
             worst = off(name, found).max()
             print(f"{name} at {setting:g}: acceptance {acceptance:.2f}, {worst:.1f} standard errors off")
-            assert 0.2 < acceptance < 0.995
+            assert 0.2 < acceptance < 0.999
             assert worst < MAX_STANDARD_ERRORS

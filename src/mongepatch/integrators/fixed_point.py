@@ -32,7 +32,7 @@ class _Search(NamedTuple):
 class FixedPoint:
     """A solver of z = f(z) that says whether it has succeeded.
 
-    Plain iteration, as long as it shrinks the error; else Newton's method from the first guess, its linear systems
+    Plain iteration, as long as it shrinks the error fast; else Newton's method from the first guess, its linear systems
     solved by GMRES, which needs products with the derivative of f and never the derivative itself.
     """
 
@@ -40,12 +40,12 @@ class FixedPoint:
     """Of plain iteration."""
     free_iterations: int = 5
     """Iterations that may go wrong before plain iteration is given up."""
-    slowest: float = 0.9
+    slowest: float = 0.7
     """Factor by which an iteration must shrink the error after that."""
     max_newton: int = 12
     """Newton steps; 0 for plain iteration alone."""
     krylov: int = 20
-    """Largest dimension of the Krylov subspace of a Newton step."""
+    """Largest dimension of the Krylov subspace of a Newton step; smaller systems are solved directly."""
 
     def solve(self, function: Callable[[Vector], Vector], guess: Vector, tolerance: Scalar) -> Solution:
         """The fixed point near a guess, with |f(z) − z| ≤ tolerance · (1 + |z|) in every coordinate."""
@@ -75,9 +75,7 @@ class FixedPoint:
         def newton(search: _Search) -> _Search:
             value, derivative = jax.linearize(function, search.value)
             gap = value - search.value
-            step, _ = gmres(
-                lambda u: u - derivative(u), gap, tol=0.0, restart=dimension, maxiter=1, solve_method="batched"
-            )
+            step = self._solve_linear(lambda u: u - derivative(u), gap)
             moved = search.value + step
             return _Search(moved, distance(function(moved), moved), search.error, search.iterations + 1)
 
@@ -88,6 +86,15 @@ class FixedPoint:
         solved = jax.lax.while_loop(newton_goes_on, newton, restarted)
         # A Newton step evaluates f twice, and applies its derivative once a dimension and once for a residual.
         return Solution(solved.value, ~lost(solved), iterated.iterations + solved.iterations * (3 + dimension))
+
+    def _solve_linear(self, times: Callable[[Vector], Vector], right: Vector) -> Vector:
+        """The solution of a linear system given by products with its matrix."""
+        if right.size <= self.krylov:
+            matrix = jax.vmap(times)(jnp.eye(right.size, dtype=right.dtype)).T
+            return jnp.linalg.solve(matrix, right)
+        solution: Vector
+        solution, _ = gmres(times, right, tol=0.0, restart=self.krylov, maxiter=1, solve_method="batched")
+        return solution
 
 
 def distance(left: Vector, right: Vector) -> Scalar:

@@ -42,7 +42,7 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
     undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
     if not accepted.any():
         yield "Nothing was accepted: the draws are the starting points. Try a step_size that is ten times smaller."
-        return
+        diverged = undefined = 0
     yield from _unsolved(counts[Failure.NON_CONVERGENT], counts[Failure.NON_REVERSIBLE], failures.size)
     if diverged:
         yield (

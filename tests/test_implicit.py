@@ -1,0 +1,177 @@
+"""Implicit steps: solved, reversible, symplectic, and caught where they are not."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from problems import DENSITIES, phase_points, relative_error
+from test_dense import curved
+
+import mongepatch as mp
+from mongepatch.bench import implicit as bench
+from mongepatch.integrators import Failure, FixedPoint, GeneralizedLeapfrog, ImplicitMidpoint
+
+INTEGRATORS = {"leapfrog": GeneralizedLeapfrog(), "midpoint": ImplicitMidpoint()}
+METRICS = {
+    "euclidean": mp.Euclidean([0.5, 1.0, 2.0, 1.5]),
+    "monge": mp.Monge(0.5),
+    "dense": mp.Dense(curved),
+    "softabs": mp.SoftAbs(1.0),
+}
+EVERY = pytest.mark.parametrize(
+    ("integrator", "metric"),
+    [pytest.param(i, m, id=f"{a}-{b}") for a, i in INTEGRATORS.items() for b, m in METRICS.items()],
+)
+DENSITY = DENSITIES["quartic"][0]
+
+
+def start(metric):
+    x, noise = (values[0] for values in phase_points("quartic"))
+    return x, metric.velocity_from_noise(metric.at(DENSITY, x)[0], noise)
+
+
+@EVERY
+def test_trajectories_reverse_and_change_volume_by_the_metric_alone(integrator, metric):
+    """Volume in position and momentum is kept, so that in position and velocity it changes by the determinants of G."""
+    x, v = start(metric)
+    follow = functools.partial(mp.integrate, DENSITY, metric, integrator=integrator)
+
+    @jax.jit
+    def there_and_back(x, v):
+        there = follow(x, v, 0.1, 4)
+        back = follow(there.position[-1], there.velocity[-1], -0.1, 4)
+        return there, back.position[-1], back.velocity[-1]
+
+    there, x_back, v_back = there_and_back(x, v)
+    assert not there.failure.any()
+    assert relative_error(x_back, x) < 1e-7
+    assert relative_error(v_back, v) < 1e-7
+
+    def end(z):
+        path = follow(*jnp.split(z, 2), 0.1, 4)
+        return jnp.concatenate([path.position[-1], path.velocity[-1]])
+
+    z, step = jnp.concatenate([x, v]), 1e-4
+    ends = jax.jit(jax.vmap(end))(jnp.concatenate([z + step * jnp.eye(8), z - step * jnp.eye(8)]))
+    jacobian = (ends[:8] - ends[8:]).T / (2 * step)
+    np.testing.assert_allclose(there.log_volume[-1], np.linalg.slogdet(jacobian)[1], atol=1e-5)
+
+
+@EVERY
+def test_energy_error_is_of_second_order(integrator, metric):
+    x, v = start(metric)
+    worst = []
+    for n in (16, 32):
+        path = mp.integrate(DENSITY, metric, x, v, 0.4 / n, n, integrator=integrator)
+        worst.append(float(jnp.abs(path.hamiltonian - path.hamiltonian[0]).max()))
+        np.testing.assert_allclose(
+            path.energy - path.log_volume - path.energy[0], path.hamiltonian - path.hamiltonian[0], atol=1e-10
+        )
+    assert 3.4 < worst[0] / worst[1] < 4.6
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS.values(), ids=INTEGRATORS)
+def test_in_a_flat_metric_the_leapfrog_is_the_ordinary_one(integrator):
+    metric = METRICS["euclidean"]
+    x, v = start(metric)
+    path = mp.integrate(DENSITY, metric, x, v, 0.05, 5, integrator=integrator)
+    flat = mp.integrate(DENSITY, metric, x, v, 0.05, 5)
+    tolerance = 1e-8 if isinstance(integrator, GeneralizedLeapfrog) else 0.02
+    np.testing.assert_allclose(path.position, flat.position, atol=tolerance)
+
+
+@pytest.mark.parametrize("slope", [0.5, -0.9, 3.0, -20.0])
+def test_the_solver_finds_fixed_points_that_repel(slope):
+    """Plain iteration multiplies errors by the slope: beyond 1 only Newton's method arrives."""
+    matrix = slope * jnp.array([[1.0, 0.2], [0.1, 0.8]])
+
+    def function(z):
+        return matrix @ z + jnp.sin(z) * 0.1 + 1.0
+
+    solution = jax.jit(lambda: FixedPoint().solve(function, jnp.zeros(2), 1e-12))()
+    assert solution.converged
+    np.testing.assert_allclose(function(solution.value), solution.value, atol=1e-11)
+
+
+def test_the_solver_says_when_there_is_no_fixed_point():
+    for function in (lambda z: z + 1.0, lambda z: z**2 + 1.0, lambda z: z * jnp.nan):
+        assert not FixedPoint().solve(function, jnp.zeros(1), 1e-9).converged
+
+
+def test_the_solver_counts_what_it_does():
+    calls = []
+
+    def function(z):
+        jax.debug.callback(lambda _: calls.append(1), z)
+        return 0.5 * z + 1.0
+
+    solution = FixedPoint(max_newton=0).solve(function, jnp.zeros(1), 1e-6)
+    jax.effects_barrier()
+    assert len(calls) == solution.n_maps
+
+
+def test_a_step_without_a_solution_is_counted_and_rejected():
+    target = mp.targets.neal_funnel(1)
+    algorithm = mp.rmhmc(target, mp.Fisher(target.information), 2.5, mp.Static(3))
+    state = algorithm.init(jnp.array([0.0, -1.0]))
+    states, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 400), state)
+    failed = info.extra["non_convergent"] | info.extra["non_reversible"]
+    assert info.extra["non_convergent"].any()
+    assert 20 < failed.sum() < 400
+    assert (failed == (info.failure >= Failure.NON_CONVERGENT)).all()
+    assert not info.accepted[failed].any()
+    assert not info.acceptance_rate[failed].any()
+    assert info.diverging[failed].all()
+    assert np.isnan(info.energy_error[failed]).all()
+    assert (states.position[failed] == state.position).all()
+
+
+def test_a_step_that_does_not_lead_back_is_caught():
+    """The equation of this step has several solutions: going back, the solver finds another than it came from."""
+
+    def G(x):
+        return jnp.array([[1.0 + 3.0 * jnp.sin(8.0 * x[0]) ** 2]])
+
+    algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.Static(1))
+    state = algorithm.init(jnp.array([0.1]))
+    _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(1), 500), state)
+    assert info.extra["non_reversible"].any()
+
+
+def test_n_grad_counts_iterations():
+    """Looser tolerances need fewer."""
+    costs = []
+    for tolerance in (1e-10, 1e-3):
+        algorithm = mp.rmhmc(DENSITY, mp.Monge(0.5), 0.1, mp.Static(5), tolerance=tolerance, reversal_tolerance=1.0)
+        _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.full(4, 0.3)))
+        costs.append(int(info.n_grad))
+    # At least two points with slopes, two forces and an iteration of each kind, there and back, in each of five steps.
+    assert costs[0] > costs[1] > 5 * 2 * (4 + 2 + 2)
+
+
+@pytest.mark.parametrize("step_size", bench.STEP_SIZES)
+@pytest.mark.parametrize("integrator", INTEGRATORS.values(), ids=INTEGRATORS)
+def test_the_funnel_is_right_or_the_run_says_so(integrator, step_size):
+    estimate = bench.ours(integrator, step_size, draws=1500)
+    assert estimate.standard_errors_off < 4 or estimate.warned
+    assert estimate.acceptance > 0.9
+
+
+def test_without_checks_a_wrong_answer_looks_fine():
+    """What the checks are for: three iterations are too few, and acceptance is perfect."""
+    name = "midpoint, 3 iterations, unchecked"
+    wrong = bench.ours(bench.INTEGRATORS[name], 0.3, draws=4000)
+    assert wrong.standard_errors_off > 4
+    assert wrong.acceptance > 0.99
+    assert not wrong.warned
+    checked = ImplicitMidpoint(solver=bench.FEW)
+    assert bench.ours(checked, 0.3, draws=20).failed > 0.9
+
+
+def test_settings_are_checked():
+    with pytest.raises(mp.SettingError, match="integrator must be one of"):
+        mp.rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), integrator="verlet")
+    with pytest.raises(mp.SettingError, match="tolerance must be above 0"):
+        mp.rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), tolerance=0.0)
