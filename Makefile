@@ -21,10 +21,10 @@ demo: $(firstword $(wildcard $(VENV)/.installed-dev) $(VENV)/.installed-demo)
 	@$(BIN)/mongepatch demo
 
 test: check
-	$(BIN)/pytest
+	$(BIN)/pytest -n auto --dist loadfile
 
 test-all: check
-	$(BIN)/pytest -m "slow or not slow"
+	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow"
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

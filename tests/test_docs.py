@@ -42,13 +42,20 @@ def test_the_readme_samples_what_it_says(capsys):
     for hmc_v, figures in ((same, (-1.29, 2.31)), (finer, (-1.39, 2.40))):
         for value, figure, method in zip((hmc_v.mean(), hmc_v.std()), figures, ("mean", "sd"), strict=True):
             assert abs(value.item() - figure) < 4 * arviz_stats.mcse(hmc_v, method=method).item()
-    assert (v < -8.5).mean().item() == pytest.approx(0.0041, abs=0.002)
+    assert (v < -8.5).mean().item() == pytest.approx(0.0077, abs=0.003)
 
 
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # some of its trajectories diverge in the neck
 def test_the_metric_of_the_docs_is_exact(capsys):
     namespace = {}
-    (block,) = python_blocks("docs/metrics.md")
+    first, block = python_blocks("docs/metrics.md")
+    exec(first, namespace)
+    v = namespace["tree"]["posterior"]["v"]
+    assert abs(v.mean().item()) < 4 * arviz_stats.mcse(v).item()
+    assert abs(v.std().item() - 3.0) < 4 * arviz_stats.mcse(v, method="sd").item()
+    point, _ = namespace["decay"].at(lambda x: -0.5 * x @ x, np.zeros(2))
+    assert np.isfinite(point.factor).all()
+    capsys.readouterr()
     exec(block, namespace)
     lines = capsys.readouterr().out.splitlines()
     a = namespace["tree"]["posterior"]["a"]
@@ -66,3 +73,16 @@ def test_links_lead_somewhere(page):
     for link in re.findall(r"\]\(([^)#]+)\)", text):
         if not link.startswith("http"):
             assert ((ROOT / page).parent / link).exists(), link
+
+
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short runs
+def test_the_pages_on_samplers_and_data_run():
+    namespace = {}
+    for page in ("docs/samplers.md", "docs/data.md"):
+        for block in python_blocks(page):
+            exec(block, namespace)
+    means = [namespace[name]["posterior"]["beta"].mean(("chain", "draw")) for name in ("nuts", "rmhmc", "stan_like")]
+    for other in means[1:]:
+        np.testing.assert_allclose(other, means[0], atol=0.08)
+    assert not namespace["rmhmc"]["sample_stats"]["diverging"].any()
+    assert namespace["target"].dimension == 25

@@ -86,7 +86,7 @@ def size(kernel, metric):
     """Chains and draws: fewer where a draw takes hundreds of products."""
     matrix_free = metric in ("Euclidean", "Monge")
     if isinstance(kernel, kernels.RMHMC):
-        return (4000, 15) if matrix_free else (1000, 8)
+        return (2000, 10) if matrix_free else (1000, 8)
     return (8000, 60) if matrix_free else (4000, 25)
 
 

@@ -78,7 +78,9 @@ class DenseMetric:
             change: Matrix = jax.jvp(of_position, (position,), (direction,))[1]
             return change
 
-        columns = _for_each(lambda direction: dot(along(direction), velocity), jnp.eye(position.size))
+        columns = _for_each(
+            lambda direction: dot(along(direction), velocity), jnp.eye(position.size, dtype=position.dtype)
+        )
         return 0.5 * (along(velocity) + columns.T - columns)
 
     def cost(self, dimension: int) -> Cost:

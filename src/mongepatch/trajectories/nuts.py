@@ -76,14 +76,14 @@ class NUTS:
 
     Args:
         max_depth: at most 2^max_depth − 1 steps a draw.
-        u_turn: when a stretch has turned around. "extended": the velocity at an end against the sum of momenta,
-            v·ρ ≤ 0, on all balanced sub-trees and across the seam of their halves, as Stan does; "generalized": without
-            the seams; "trapezoid": with the end leaves counted half, as BlackJAX and NumPyro do; "chord": the straight
-            line between the ends against the momenta.
+        u_turn: when a stretch has turned around. "generalized": the velocity at an end against the sum of momenta,
+            v·ρ ≤ 0, on all balanced sub-trees; "trapezoid": with the end leaves counted half, as BlackJAX and NumPyro
+            do; "extended": also across the seam of their halves, as Stan does; "chord": the straight line between the
+            ends against the momenta.
     """
 
     max_depth: int = 10
-    u_turn: Rule = "extended"
+    u_turn: Rule = "trapezoid"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_depth", whole_number("max_depth", self.max_depth))
