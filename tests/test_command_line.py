@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch as mp
-from mongepatch.bench import scaling, schemes, step
+from mongepatch.bench import implicit, kernels, scaling, schemes, step, steps, uturn
 from mongepatch.cli import app
 from mongepatch.sampling import progress
 
@@ -59,6 +59,30 @@ def test_memory_grows_with_the_dimension_and_not_its_square(monkeypatch):
 def test_bench_funnel():
     output = invoke("bench", "funnel", "--draws", "500", "--seeds", "2")
     assert "worst KS" in output
+
+
+def test_bench_kernels(monkeypatch):
+    first = next(problem for problem in kernels.problems() if problem.name == "funnel, D = 1")
+    monkeypatch.setattr(kernels, "problems", lambda: [first])
+    monkeypatch.setattr(steps, "TRIALS", 2)
+    output = invoke("bench", "kernels", "--draws", "100")
+    for name in ("LMC-Monge", "LMC-Fisher", "RMHMC-Fisher", "RMHMC-Monge", "explicit", "MMALA-Monge", "NUTS-Monge"):
+        assert name in output
+    assert "BlackJAX NUTS" in output
+
+
+def test_bench_implicit(monkeypatch):
+    monkeypatch.setattr(implicit, "STEP_SIZES", (0.6,))
+    output = invoke("bench", "implicit", "--draws", "100")
+    for name in (*implicit.INTEGRATORS, "BlackJAX"):
+        assert name in output
+
+
+def test_bench_uturn(monkeypatch):
+    first = uturn.problems()[-1:]
+    monkeypatch.setattr(uturn, "problems", lambda: first)
+    monkeypatch.setattr(uturn, "STEPS", (1.0,))
+    assert "trapezoid" in invoke("bench", "uturn", "--draws", "100")
 
 
 def test_bench_schemes(monkeypatch):
