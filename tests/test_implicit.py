@@ -13,7 +13,7 @@ import mongepatch as mp
 from mongepatch.bench import implicit as bench
 from mongepatch.integrators import Failure, FixedPoint, GeneralizedLeapfrog, ImplicitMidpoint
 
-INTEGRATORS = {"leapfrog": GeneralizedLeapfrog(), "midpoint": ImplicitMidpoint()}
+INTEGRATORS = {"leapfrog": GeneralizedLeapfrog(tolerance=1e-11), "midpoint": ImplicitMidpoint(tolerance=1e-11)}
 METRICS = {
     "euclidean": mp.Euclidean([0.5, 1.0, 2.0, 1.5]),
     "monge": mp.Monge(0.5),
@@ -143,7 +143,7 @@ def test_a_step_that_does_not_lead_back_is_caught():
 def test_n_grad_counts_iterations():
     """Looser tolerances need fewer."""
     costs = []
-    for tolerance in (1e-10, 1e-3):
+    for tolerance in (1e-10, 1e-4):
         algorithm = mp.rmhmc(DENSITY, mp.Monge(0.5), 0.1, mp.Static(5), tolerance=tolerance, reversal_tolerance=1.0)
         _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.full(4, 0.3)))
         costs.append(int(info.n_grad))
@@ -152,7 +152,7 @@ def test_n_grad_counts_iterations():
 
 
 @pytest.mark.parametrize("step_size", bench.STEP_SIZES)
-@pytest.mark.parametrize("integrator", INTEGRATORS.values(), ids=INTEGRATORS)
+@pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=INTEGRATORS)
 def test_the_funnel_is_right_or_the_run_says_so(integrator, step_size):
     estimate = bench.ours(integrator, step_size, draws=1500)
     assert estimate.standard_errors_off < 4 or estimate.warned

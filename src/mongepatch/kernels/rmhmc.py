@@ -75,8 +75,8 @@ def rmhmc(
         step_size: ε > 0.
         trajectory: `Static(num_steps, jitter)` or `NUTS(max_depth)`.
         integrator: "leapfrog", the generalised one, or "midpoint", the implicit one.
-        tolerance: how well a step must solve its equations; by default 4e-10 in double precision.
-        reversal_tolerance: how near to its start a step must lead back; by default 5e-7 in double precision.
+        tolerance: how well a step must solve its equations; by default 1.5e-8 in double precision.
+        reversal_tolerance: how near to its start a step must lead back; by default 1.2e-4 in double precision.
         divergence_threshold: the energy error above which a trajectory counts as divergent.
     """
     kinds: dict[str, type[Implicit]] = {"leapfrog": GeneralizedLeapfrog, "midpoint": ImplicitMidpoint}
