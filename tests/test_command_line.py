@@ -63,7 +63,7 @@ def test_bench_funnel():
 
 
 def test_bench_kernels(monkeypatch):
-    problem = next(problem for problem in kernels.problems() if problem.name == "funnel, D = 1")
+    problem = next(problem for problem in kernels.problems() if problem.name == "funnel-1")
     contenders = list(kernels.contenders(problem))
     assert {contender.kernel.name for contender in contenders} == set(KERNELS)
     monkeypatch.setattr(kernels, "problems", lambda: [problem])

@@ -239,6 +239,9 @@ def test_the_information_of_a_funnel_is_the_expected_hessian(target):
         (lambda: mp.Fisher(curved, np.ones((2, 2, 2))), "prior_precision must be one number"),
         (lambda: mp.Fisher(curved, [-1.0, 1.0]), "not negative"),
         (lambda: mp.Fisher(curved, [[1.0, 2.0], [0.0, 1.0]]), "symmetric"),
+        (lambda: mp.Fisher(curved, [[1.0, 0.0], [0.0, -1.0]]), "negative eigenvalues"),
+        (lambda: mp.Fisher.gaussian(growth, noise_sd="a"), "noise_sd must be numbers"),
+        (lambda: mp.Fisher.logistic("abc"), "design must be a matrix"),
         (lambda: mp.Fisher.gaussian(growth, noise_sd=0.0), "noise_sd must be above 0"),
         (lambda: mp.Fisher.gaussian(1.0), "mean must be a function"),
         (lambda: mp.Fisher.logistic(np.ones(3)), "design must be an N × D matrix"),
@@ -265,7 +268,9 @@ def test_metrics_that_do_not_fit_are_refused(metric, message):
 
 
 def test_a_metric_that_is_not_positive_definite_is_told_at_the_door():
-    with pytest.raises(mp.LogDensityError, match="metric is not positive definite"):
+    with pytest.raises(mp.MetricError, match="metric is not positive definite"):
+        mp.lmc(lambda x: -0.5 * x @ x, mp.Dense(lambda x: -jnp.eye(2)), 0.1, mp.Static(2)).init(jnp.zeros(2))
+    with pytest.raises(mp.MetricError, match="metric is not positive definite"):
         mp.sample(
             lambda x: -0.5 * x @ x,
             jnp.zeros(2),
@@ -287,3 +292,38 @@ def test_data_behind_a_metric_are_seen_when_they_change():
     first = spread()
     scale["value"] = 4.0 * jnp.eye(2)
     assert spread() != first
+
+
+def test_of_a_matrix_that_is_not_symmetric_the_symmetric_part_is_used():
+    """Everything must mean the same G: a slip of the pen makes another metric, never a biased sampler."""
+
+    def slip(x):
+        return jnp.array([[1.0, 0.9 * jnp.tanh(x[1])], [0.0, 1.0]])
+
+    x, v = jnp.array([0.3, 0.8]), jnp.array([1.0, -0.5])
+    paths = [
+        mp.integrate(lambda x: -0.5 * x @ x, metric, x, v, 0.2, 4)
+        for metric in (mp.Dense(slip), mp.Dense(lambda x: 0.5 * (slip(x) + slip(x).T)), mp.Fisher(slip))
+    ]
+    for other in paths[1:]:
+        for left, right in zip(paths[0], other, strict=True):
+            np.testing.assert_allclose(left, right, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        mp.Dense(lambda x: jnp.diag(jnp.array([1.0, 2.0]))),
+        mp.Dense(lambda x: jnp.eye(2, dtype=int)),
+        mp.Fisher(lambda x: jnp.eye(2) * (1.0 + x[0] ** 2), 1.0),
+        mp.Fisher.logistic(np.ones((3, 2))),
+        mp.Fisher.gaussian(lambda x: x**2, noise_sd=np.array([1.0, 2.0]), prior_precision=1.0),
+    ],
+    ids=["dense", "whole numbers", "fisher", "logistic", "gaussian"],
+)
+@pytest.mark.parametrize("kernel", ["lmc", "rmhmc"])
+def test_functions_in_double_precision_serve_positions_in_single(metric, kernel):
+    algorithm = {"lmc": mp.lmc, "rmhmc": mp.rmhmc}[kernel](lambda x: -0.5 * x @ x, metric, 0.1, mp.Static(2))
+    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(2, jnp.float32)))
+    assert state.position.dtype == info.energy.dtype == jnp.float32
+    assert info.failure == mp.Failure.NONE

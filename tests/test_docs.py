@@ -70,9 +70,13 @@ def test_the_metric_of_the_docs_is_exact(capsys):
 @pytest.mark.parametrize("page", ["README.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)#]+)\)", text):
+    assert not re.search(r"[A-Z]_TABLE", text)
+    for link, anchor in re.findall(r"\]\(([^)#]+)(#[^)]+)?\)", text):
         if not link.startswith("http"):
-            assert ((ROOT / page).parent / link).exists(), link
+            linked = (ROOT / page).parent / link
+            assert linked.exists(), link
+            headings = re.findall(r"^#+ (.*)$", linked.read_text(encoding="utf-8"), re.MULTILINE) if anchor else []
+            assert not anchor or anchor[1:] in {heading.lower().replace(" ", "-") for heading in headings}, anchor
 
 
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short runs

@@ -144,7 +144,8 @@ def test_n_grad_counts_iterations():
     """Looser tolerances need fewer."""
     costs = []
     for tolerance in (1e-10, 1e-4):
-        algorithm = mp.rmhmc(DENSITY, mp.Monge(0.5), 0.1, mp.Static(5), tolerance=tolerance, reversal_tolerance=1.0)
+        integrator = GeneralizedLeapfrog(tolerance, reversal_tolerance=1.0)
+        algorithm = mp.rmhmc(DENSITY, mp.Monge(0.5), 0.1, mp.Static(5), integrator=integrator)
         _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.full(4, 0.3)))
         costs.append(int(info.n_grad))
     # At least two points with slopes, two forces and an iteration of each kind, there and back, in each of five steps.
@@ -171,7 +172,32 @@ def test_without_checks_a_wrong_answer_looks_fine():
 
 
 def test_settings_are_checked():
-    with pytest.raises(mp.SettingError, match="integrator must be one of"):
-        mp.rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), integrator="verlet")
+    for wrong in ("verlet", ImplicitMidpoint, mp.integrators.Lagrangian(), mp.integrators.Implicit()):
+        with pytest.raises(mp.SettingError, match="integrator must be one of"):
+            mp.rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), integrator=wrong)
     with pytest.raises(mp.SettingError, match="tolerance must be above 0"):
-        mp.rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), tolerance=0.0)
+        GeneralizedLeapfrog(tolerance=0.0)
+    with pytest.raises(mp.SettingError, match="integrator must be one"):
+        mp.integrate(DENSITY, mp.Monge(1.0), jnp.zeros(4), jnp.ones(4), 0.1, 3, integrator="midpoint")
+
+
+@pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=INTEGRATORS)
+def test_units_of_the_parameters_do_not_matter(integrator):
+    """The same target in nanometres and in kilometres: the same failures, for the same number of gradients."""
+    found = []
+    for scale in (1.0, 1e-9, 1e6):
+
+        def metric_fn(x, scale=scale):
+            y = x / scale
+            return (jnp.diag(1.0 + y**2) + 0.5 * jnp.outer(y, y)) / scale**2
+
+        def density(x, scale=scale):
+            return -0.5 * (x / scale) @ (x / scale)
+
+        algorithm = mp.rmhmc(density, mp.Dense(metric_fn), 0.6, mp.Static(3), integrator=integrator)
+        state = algorithm.init(scale * jnp.array([0.5, -0.3]))
+        _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 300), state)
+        found.append((int((info.failure > 0).sum()), int(info.n_grad.sum())))
+    for failures, n_grad in found[1:]:
+        assert abs(failures - found[0][0]) <= 3
+        assert abs(n_grad / found[0][1] - 1.0) < 0.05

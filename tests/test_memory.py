@@ -32,12 +32,10 @@ def test_no_matrix_is_allocated(name):
     memory = compiled.memory_analysis()
     matrix = 8 * DIMENSION**2
     assert memory.temp_size_in_bytes + memory.output_size_in_bytes < matrix / 2
-    _, info = compiled(jax.random.key(0), state)
-    assert info.failure == mp.Failure.NONE
 
 
 def test_the_search_would_find_a_matrix():
-    algorithm = mp.lmc(density, mp.Dense(lambda x: jnp.diag(1.0 + x**2)), 0.01, mp.Static(1))
+    algorithm = mp.mmala(density, mp.Dense(lambda x: jnp.diag(1.0 + x**2)), 0.01)
     state = algorithm.init(jnp.full(DIMENSION, 0.1))
-    text = jax.jit(algorithm.step).lower(jax.random.key(0), state).as_text()
-    assert f"{DIMENSION}x{DIMENSION}" in text
+    text = jax.jit(algorithm.step).lower(jax.random.key(0), state).compile().as_text()
+    assert f"[{DIMENSION},{DIMENSION}]" in text

@@ -75,6 +75,10 @@ OTHERS = {
         DenseMetric, "kick", "_log_abs_det(right) - _log_abs_det(left)", "0.0 * length",
         functools.partial(worst, kernels.LMC(), dense, mp.Static(4, jitter=0.5)),
     ),
+    "force with half of the kinetic term": (
+        DenseMetric, "force", "0.5 * self.square", "0.25 * self.square",
+        functools.partial(worst, kernels.RMHMC(), dense, mp.Static(3), 0.6),
+    ),
     "mmala without the determinant": (
         kernels.MMALA, "step", "0.5 * metric.log_det(point) - kinetic", "-kinetic",
         functools.partial(worst, kernels.MMALA(), dense, None),

@@ -175,6 +175,40 @@ def test_divergences_end_the_tree_and_are_told():
     assert not state.position.any()
 
 
+def test_a_small_divergence_threshold_costs_steps_and_not_exactness():
+    """A tree is given up by the spread of its weights: an error relative to the start would depend on the start."""
+
+    def density(x):
+        return -0.5 * x @ x
+
+    algorithm = mp.lmc(density, mp.Euclidean(), 1.6, mp.NUTS(5), divergence_threshold=2.0)
+
+    def chain(key):
+        def one(state, key):
+            state, info = algorithm.step(key, state)
+            return state, (state.position, info.diverging)
+
+        start = jax.random.normal(key, (10,))
+        return jax.lax.scan(one, algorithm.init(start), jax.random.split(key, 50))[1]
+
+    draws, diverging = jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), 2000))
+    assert diverging.mean() > 0.05
+    squares = np.asarray(draws**2).mean(axis=(1, 2))
+    assert abs(squares.mean() - 1.0) < 4 * squares.std() / np.sqrt(len(squares))
+
+
+def test_steps_that_do_not_lead_back_do_not_count_as_accepted():
+    def G(x):
+        return jnp.array([[1.0 + 3.0 * jnp.sin(8.0 * x[0]) ** 2]])
+
+    algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.NUTS(2))
+    state = algorithm.init(jnp.array([0.1]))
+    _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(1), 500), state)
+    only = (info.failure >= mp.Failure.NON_CONVERGENT) & (info.n_steps == 1)
+    assert only.any()
+    assert not info.acceptance_rate[only].any()
+
+
 def test_a_hole_in_the_density_is_never_entered():
     def holed(x):
         return jnp.where(jnp.abs(x[0]) < 0.3, jnp.nan, -0.5 * x @ x)

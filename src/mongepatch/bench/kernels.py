@@ -10,7 +10,7 @@ from mongepatch.bench.effective import smallest_ess
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.steps import step_size_for
 from mongepatch.bench.tables import show
-from mongepatch.errors import DataError
+from mongepatch.errors import DataError, SettingError
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
 from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
 from mongepatch.targets import Target, funnel, preset
@@ -19,6 +19,8 @@ from mongepatch.trajectories import NUTS, Static, Trajectory
 if TYPE_CHECKING:
     from xarray import DataTree
 
+REGRESSIONS, FUNNELS = ("heart", "german", "australian"), (1, 5)
+PROBLEMS = (*REGRESSIONS, *(f"funnel-{dimension}" for dimension in FUNNELS))
 ACCEPTANCE = 0.8
 """What step sizes without a preset are chosen for."""
 
@@ -49,9 +51,11 @@ class Contender(NamedTuple):
     """Of the draws asked for, which are fewer where they take thousands of products each."""
 
 
-def problems() -> Iterator[Problem]:
+def problems(names: Sequence[str] = PROBLEMS) -> Iterator[Problem]:
     """The three logistic regressions, as far as their data can be had, and two funnels."""
-    for name in ("heart", "german", "australian"):
+    for name in REGRESSIONS:
+        if name not in names:
+            continue
         try:
             data = datasets.load(name)
         except DataError as error:
@@ -59,11 +63,10 @@ def problems() -> Iterator[Problem]:
             continue
         precision = 0.25 * len(data.outcomes)
         yield Problem(name, data.target(), Monge(0.01), Fisher.logistic(data.design), name, precision)
-    for dimension in (1, 5):
-        target = funnel(dimension)
-        yield Problem(
-            f"funnel, D = {dimension}", target, Monge(1.0), Fisher(target.information), f"funnel-{dimension}", 1.0
-        )
+    for dimension in FUNNELS:
+        name, target = f"funnel-{dimension}", funnel(dimension)
+        if name in names:
+            yield Problem(name, target, Monge(1.0), Fisher(target.information), name, 1.0)
 
 
 def contenders(problem: Problem) -> Iterator[Contender]:
@@ -119,6 +122,7 @@ def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:
     n_grad, size = float(stats["n_grad"].sum()), smallest_ess(tree)
     return (
         name,
+        f"{stats.sizes['chain']} × {stats.sizes['draw']:,}",
         f"{step_size:.3g}",
         f"{float(stats['acceptance_rate'].mean()):.2f}",
         f"{float(stats['diverging'].mean()):.1%}",
@@ -131,9 +135,10 @@ def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:
 
 def run(draws: int = 1000, seed: int = 0, only: Sequence[str] = ()) -> None:
     """Print a table for each problem."""
-    for problem in problems():
-        if only and problem.name not in only:
-            continue
+    unknown = set(only) - set(PROBLEMS)
+    if unknown:
+        raise SettingError(f"There is no problem {', '.join(sorted(unknown))}; there are {', '.join(PROBLEMS)}.")
+    for problem in problems(only or PROBLEMS):
         baseline = baselines.nuts(problem.target, draws=draws, warmup=1000, seed=seed)
         regression = "beta" in baseline["posterior"]
         init = np.asarray(baseline["posterior"]["beta"].mean(("chain", "draw"))) if regression else None
@@ -143,8 +148,8 @@ def run(draws: int = 1000, seed: int = 0, only: Sequence[str] = ()) -> None:
         steps = float(np.mean(baseline["sample_stats"]["step_size"]))
         rows.append(row("BlackJAX NUTS, its warm-up", steps, baseline))
         show(
-            f"{problem.name}: {problem.target.dimension} parameters, 4 × {draws:,} draws",
-            ("", "ε", "accepted", "failed", "grads a draw", "least ESS", "ESS a second", "ESS per 1000 grads"),
+            f"{problem.name}: {problem.target.dimension} parameters",
+            ("", "draws", "ε", "accepted", "failed", "grads a draw", "least ESS", "ESS a second", "ESS per 1000 grads"),
             rows,
             [
                 "least ESS: of bulk, tail and squares, over all parameters. grads: gradient-equivalents. "

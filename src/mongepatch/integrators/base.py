@@ -42,7 +42,9 @@ class Phase(NamedTuple):
     @classmethod
     def start(cls, point: Any, velocity: Vector) -> "Phase":
         """The first phase of a trajectory, before anything has changed."""
-        return cls(point, velocity, jnp.zeros((), velocity.dtype), jnp.int8(Failure.NONE), jnp.int32(0))
+        return cls(
+            point, velocity, jnp.zeros((), velocity.dtype), jnp.int8(Failure.NONE), jnp.zeros((), jnp.result_type(int))
+        )
 
     def failed(self, condition: Any, failure: Failure) -> "Phase":
         """The phase with a failure noted where the condition holds, unless there was one before."""

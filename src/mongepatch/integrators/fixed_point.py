@@ -2,13 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.sparse.linalg import gmres
 
 from mongepatch._typing import Count, Flag, Scalar, Vector
+
+Norm: TypeAlias = Callable[[Vector], Any]
+"""The size of an error."""
 
 
 class Solution(NamedTuple):
@@ -47,8 +50,10 @@ class FixedPoint:
     krylov: int = 20
     """Largest dimension of the Krylov subspace of a Newton step; smaller systems are solved directly."""
 
-    def solve(self, function: Callable[[Vector], Vector], guess: Vector, tolerance: Scalar) -> Solution:
-        """The fixed point near a guess, with |f(z) − z| ≤ tolerance · (1 + |z|) in every coordinate."""
+    def solve(
+        self, function: Callable[[Vector], Vector], guess: Vector, tolerance: Scalar, norm: Norm = jnp.linalg.norm
+    ) -> Solution:
+        """The fixed point near a guess, with |f(z) − z| ≤ tolerance."""
         infinite = jnp.asarray(jnp.inf, guess.dtype)
         first = _Search(guess, infinite, infinite, jnp.int32(0))
 
@@ -62,7 +67,7 @@ class FixedPoint:
 
         def plain(search: _Search) -> _Search:
             value = function(search.value)
-            return _Search(value, distance(value, search.value), search.error, search.iterations + 1)
+            return _Search(value, norm(value - search.value), search.error, search.iterations + 1)
 
         iterated = jax.lax.while_loop(plain_goes_on, plain, first)
         if not self.max_newton:
@@ -77,7 +82,7 @@ class FixedPoint:
             gap = value - search.value
             step = self._solve_linear(lambda u: u - derivative(u), gap)
             moved = search.value + step
-            return _Search(moved, distance(function(moved), moved), search.error, search.iterations + 1)
+            return _Search(moved, norm(function(moved) - moved), search.error, search.iterations + 1)
 
         restarted = first._replace(
             value=jnp.where(lost(iterated), guess, iterated.value),
@@ -95,8 +100,3 @@ class FixedPoint:
         solution: Vector
         solution, _ = gmres(times, right, tol=0.0, restart=self.krylov, maxiter=1, solve_method="batched")
         return solution
-
-
-def distance(left: Vector, right: Vector) -> Scalar:
-    """The largest difference of two vectors, relative to the size of each coordinate where that is above 1."""
-    return jnp.max(jnp.abs(left - right) / (1.0 + jnp.abs(right)))

@@ -6,7 +6,7 @@ backwards from its end, and marked as failed unless both solutions exist and the
 """
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -14,8 +14,10 @@ import numpy as np
 
 from mongepatch._typing import Count, Flag, LogDensity, Scalar, Vector
 from mongepatch.integrators.base import Failure, Phase, with_start
-from mongepatch.integrators.fixed_point import FixedPoint, distance
+from mongepatch.integrators.fixed_point import FixedPoint
 from mongepatch.metrics import Metric
+from mongepatch.metrics.base import dot
+from mongepatch.settings import positive_number
 
 
 class _Node(NamedTuple):
@@ -23,6 +25,26 @@ class _Node(NamedTuple):
 
     phase: Phase
     momentum: Vector
+
+
+class _Ruler(NamedTuple):
+    """Lengths at a point, as the metric measures them: the same in whatever units parameters are."""
+
+    metric: Metric
+    point: Any
+
+    def position(self, change: Vector) -> Scalar:
+        """√(δxᵀ G δx)."""
+        return jnp.sqrt(dot(change, self.metric.momentum(self.point, change)))
+
+    def momentum(self, change: Vector) -> Scalar:
+        """√(δpᵀ G⁻¹ δp)."""
+        return jnp.sqrt(dot(change, self.metric.velocity(self.point, change)))
+
+    def both(self, change: Vector) -> Scalar:
+        """The larger of the two, of a position and a momentum that are one vector."""
+        x, p = jnp.split(change, 2)
+        return jnp.maximum(self.position(x), self.momentum(p))
 
 
 class Stepped(NamedTuple):
@@ -39,9 +61,9 @@ class Implicit:
     """What implicit integrators share: a step of theirs, checked.
 
     Args:
-        tolerance: how well a step must solve its equations, in every coordinate, relative where its size is above 1;
-            by default 1.5e-8 in double and 3.5e-4 in single precision, the root of the rounding unit. Tighter is not
-            safer: a check that rounding decides may pass one way and fail the other, which is a bias.
+        tolerance: how well a step must solve its equations, as the metric at its start measures lengths; by default
+            1.5e-8 in double and 3.5e-4 in single precision, the root of the rounding unit. Tighter is not safer: a
+            check that rounding decides may pass one way and fail the other, which is a bias.
         reversal_tolerance: how near to its start a step must lead back; by default 1.2e-4 and 1.9e-2, the root of that.
         solver: of the equations.
         checked: whether to check. Without, a step is whatever the solver ended with, which is how biased samplers are
@@ -52,6 +74,11 @@ class Implicit:
     reversal_tolerance: float | None = None
     solver: FixedPoint = field(default_factory=FixedPoint)
     checked: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "reversal_tolerance"):
+            if getattr(self, name) is not None:
+                positive_number(name, getattr(self, name))
 
     def step(
         self, logdensity: LogDensity, metric: Metric, position: Vector, momentum: Vector, step_size: Scalar
@@ -84,7 +111,8 @@ class Implicit:
         ).costing(both.n_grad.sum() + metric.cost(there.position.size).point)
         if self.checked:
             back: Stepped = jax.tree.map(lambda leaf: leaf[1], both)
-            error = jnp.maximum(distance(back.position, start[0]), distance(back.momentum, start[1]))
+            ruler = _Ruler(metric, node.phase.point)
+            error = jnp.maximum(ruler.position(back.position - start[0]), ruler.momentum(back.momentum - start[1]))
             returns = back.converged & (error <= _precision(self.reversal_tolerance, 0.25, error))
             phase = phase.failed(~there.converged, Failure.NON_CONVERGENT).failed(~returns, Failure.NON_REVERSIBLE)
         return _Node(phase.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE), there.momentum)
@@ -131,14 +159,15 @@ class GeneralizedLeapfrog(Implicit):
         def kicked(p: Vector) -> Vector:
             return momentum + half * metric.force(point, slope, metric.velocity(point, p))
 
-        kick = self.solver.solve(kicked, momentum, tolerance)
+        ruler = _Ruler(metric, point)
+        kick = self.solver.solve(kicked, momentum, tolerance, ruler.momentum)
         velocity = metric.velocity(point, kick.value)
 
         def drifted(x: Vector) -> Vector:
             there, _ = metric.at(logdensity, x)
             return position + half * (velocity + metric.velocity(there, kick.value))
 
-        drift = self.solver.solve(drifted, position + step_size * velocity, tolerance)
+        drift = self.solver.solve(drifted, position + step_size * velocity, tolerance, ruler.position)
         there, slope_there = metric.at(logdensity, drift.value)
         end = kick.value + half * metric.force(there, slope_there, metric.velocity(there, kick.value))
         n_grad = 2 * (cost.point + cost.slope) + cost.force * (kick.n_maps + 1) + cost.point * drift.n_maps
@@ -165,9 +194,10 @@ class ImplicitMidpoint(Implicit):
             velocity = metric.velocity(point, p)
             return start + half * jnp.concatenate([velocity, metric.force(point, slope, velocity)])
 
-        solution = self.solver.solve(middle, start, _precision(self.tolerance, 0.5, start))
+        ruler = _Ruler(metric, metric.at(logdensity, position)[0])
+        solution = self.solver.solve(middle, start, _precision(self.tolerance, 0.5, start), ruler.both)
         end_position, end_momentum = jnp.split(2.0 * solution.value - start, 2)
-        n_grad = (cost.point + cost.slope + cost.force) * solution.n_maps
+        n_grad = cost.point + (cost.point + cost.slope + cost.force) * solution.n_maps
         return Stepped(end_position, end_momentum, solution.converged, n_grad)
 
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import LogDensity, Scalar, Vector
-from mongepatch.errors import ParameterError
+from mongepatch.errors import ParameterError, SettingError
 from mongepatch.integrators.base import Integrator, Phase
 from mongepatch.integrators.lagrangian import Lagrangian
 from mongepatch.metrics import Metric, energy, fitted, hamiltonian
@@ -70,6 +70,8 @@ def integrate(
             "position and velocity must be flat vectors of one length; "
             f"their shapes are {position.shape} and {velocity.shape}."
         )
+    if isinstance(integrator, type) or not hasattr(integrator, "path"):
+        raise SettingError(f'integrator must be one, such as mp.integrators.Lagrangian("paper"); it is {integrator!r}.')
     num_steps = whole_number("num_steps", num_steps)
     program = trace(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
     step_size = real_number("step_size", step_size).astype(position.dtype)

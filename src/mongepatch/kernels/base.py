@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from mongepatch._pytree import is_concrete
 from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, PyTree, Scalar, Vector
-from mongepatch.errors import LogDensityError, SettingError
+from mongepatch.errors import LogDensityError, MetricError, SettingError
 from mongepatch.integrators import Failure
 from mongepatch.metrics import Metric, check_metric, fitted
 from mongepatch.settings import positive_number
@@ -147,7 +147,7 @@ def finish(
         accepted=accepted,
         step_size=step_size,
         n_steps=n_steps,
-        n_grad=jnp.asarray(n_grad, jnp.int32),
+        n_grad=jnp.asarray(n_grad, jnp.result_type(int)),
         diverging=failure != Failure.NONE,
         failure=failure,
         energy=energy,
@@ -176,6 +176,7 @@ def algorithm(
 ) -> Algorithm:
     """A kernel with its settings filled in."""
     step_size = positive_number("step_size", step_size)
+    positive_number("divergence_threshold", divergence_threshold)
     kernel.check(trajectory)
     check_metric(metric)
 
@@ -186,6 +187,10 @@ def algorithm(
         if is_concrete(state.logdensity) and not jnp.isfinite(state.logdensity):
             raise LogDensityError(
                 f"The log density is {state.logdensity} at the starting point: a chain cannot leave it."
+            )
+        if is_concrete(state.logdensity) and not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.point)):
+            raise MetricError(
+                "At the starting point the metric is not positive definite, or the density has no finite derivative."
             )
         return state
 

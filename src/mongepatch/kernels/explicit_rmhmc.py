@@ -99,7 +99,7 @@ class ExplicitRMHMC:
         ]
         spread = [0.5 * sum(dot(d, d) / w**2 for d, w in zip(z.apart(), widths, strict=True)) for z in (first, last)]
         log_ratio = (energies[0] - energies[1]) + (spread[0] - spread[1])
-        failure = classify(log_ratio, Phase.start(end, velocity), divergence_threshold)
+        failure = classify(log_ratio, Phase.start(end, velocity), -log_ratio > divergence_threshold)
         decision = metropolis(accept_key, log_ratio, failure)
         return finish(
             layout,

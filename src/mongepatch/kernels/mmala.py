@@ -63,7 +63,7 @@ class MMALA:
             for point, noise in ((start, thrown), (end, back))
         )
         log_ratio = (end.logdensity - start.logdensity) + (return_ - there)
-        failure = classify(log_ratio, Phase.start(end, velocity), divergence_threshold)
+        failure = classify(log_ratio, Phase.start(end, velocity), -log_ratio > divergence_threshold)
         decision = metropolis(accept_key, log_ratio, failure)
         before, after = (
             -point.logdensity + 0.5 * metric.log_det(point) + kinetic(metric, point, noise)

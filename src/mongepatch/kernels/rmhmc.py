@@ -1,6 +1,6 @@
 """Riemannian manifold Hamiltonian Monte Carlo: implicit steps in any metric, each of them checked."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 from mongepatch._typing import LogDensity, PRNGKey, Scalar
@@ -9,10 +9,11 @@ from mongepatch.integrators import Failure, GeneralizedLeapfrog, Implicit, Impli
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, Info, State, algorithm, check_needs_trajectory
 from mongepatch.kernels.dynamics import draw
 from mongepatch.metrics import Metric
-from mongepatch.settings import positive_number
 from mongepatch.trajectories import Trajectory
 
 ImplicitName: TypeAlias = Literal["leapfrog", "midpoint"]
+
+_INTEGRATORS: dict[str, type[Implicit]] = {"leapfrog": GeneralizedLeapfrog, "midpoint": ImplicitMidpoint}
 
 
 @dataclass(frozen=True)
@@ -23,11 +24,21 @@ class RMHMC:
     rejected; `non_convergent` and `non_reversible` in `sample_stats` count them.
 
     Args:
-        integrator: `integrators.GeneralizedLeapfrog()` or `integrators.ImplicitMidpoint()`, with tolerances.
+        integrator: "leapfrog", the generalised one; "midpoint", the implicit one; or one of
+            `integrators.GeneralizedLeapfrog` and `integrators.ImplicitMidpoint` with tolerances.
     """
 
-    integrator: Implicit = field(default_factory=GeneralizedLeapfrog)
+    integrator: ImplicitName | Implicit = "leapfrog"
     name: ClassVar[str] = "rmhmc"
+
+    def __post_init__(self) -> None:
+        if isinstance(self.integrator, str) and self.integrator in _INTEGRATORS:
+            object.__setattr__(self, "integrator", _INTEGRATORS[self.integrator]())
+        if not isinstance(self.integrator, GeneralizedLeapfrog | ImplicitMidpoint):
+            raise SettingError(
+                f"integrator must be one of {get_args(ImplicitName)}, or an implicit integrator such as "
+                f"mp.integrators.ImplicitMidpoint(); it is {self.integrator!r}."
+            )
 
     def check(self, trajectory: Any) -> None:
         """Raise unless this is a trajectory."""
@@ -46,8 +57,9 @@ class RMHMC:
         divergence_threshold: float = DIVERGENCE_THRESHOLD,
     ) -> tuple[State, Info]:
         """One draw."""
+        integrator: Any = self.integrator
         state, info, outcome = draw(
-            key, state, logdensity, metric, step_size, trajectory, self.integrator, length_key, divergence_threshold
+            key, state, logdensity, metric, step_size, trajectory, integrator, length_key, divergence_threshold
         )
         checks = {
             "non_convergent": outcome.failure == Failure.NON_CONVERGENT,
@@ -62,9 +74,7 @@ def rmhmc(
     step_size: Any,
     trajectory: Trajectory,
     *,
-    integrator: ImplicitName = "leapfrog",
-    tolerance: float | None = None,
-    reversal_tolerance: float | None = None,
+    integrator: ImplicitName | Implicit = "leapfrog",
     divergence_threshold: float = DIVERGENCE_THRESHOLD,
 ) -> Algorithm:
     """Riemannian manifold HMC with its settings filled in, in the shape of BlackJAX's samplers.
@@ -74,16 +84,8 @@ def rmhmc(
         metric: any metric.
         step_size: ε > 0.
         trajectory: `Static(num_steps, jitter)` or `NUTS(max_depth)`.
-        integrator: "leapfrog", the generalised one, or "midpoint", the implicit one.
-        tolerance: how well a step must solve its equations; by default 1.5e-8 in double precision.
-        reversal_tolerance: how near to its start a step must lead back; by default 1.2e-4 in double precision.
+        integrator: "leapfrog", the generalised one; "midpoint", the implicit one; or one of
+            `integrators.GeneralizedLeapfrog` and `integrators.ImplicitMidpoint` with tolerances.
         divergence_threshold: the energy error above which a trajectory counts as divergent.
     """
-    kinds: dict[str, type[Implicit]] = {"leapfrog": GeneralizedLeapfrog, "midpoint": ImplicitMidpoint}
-    if integrator not in kinds:
-        raise SettingError(f"integrator must be one of {get_args(ImplicitName)}; it is {integrator!r}.")
-    for name, value in (("tolerance", tolerance), ("reversal_tolerance", reversal_tolerance)):
-        if value is not None:
-            positive_number(name, value)
-    kernel = RMHMC(kinds[integrator](tolerance, reversal_tolerance))
-    return algorithm(kernel, logdensity, metric, step_size, trajectory, divergence_threshold)
+    return algorithm(RMHMC(integrator), logdensity, metric, step_size, trajectory, divergence_threshold)

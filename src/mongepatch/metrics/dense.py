@@ -1,7 +1,7 @@
 """Metrics that are full matrices: any G(x), its Christoffel terms by automatic differentiation.
 
 Costs are those of matrices: O(D³) arithmetic a kick, and as many products with derivatives as it takes to differentiate
-G. Derivatives are contracted with a velocity before they are stored, so that no array is larger than D × D.
+G. Derivatives are contracted with a velocity before they are stored: no D × D × D array is kept where D is above 16.
 """
 
 from collections.abc import Callable
@@ -88,6 +88,7 @@ class DenseMetric:
         return Cost(
             point=1 + dimension,
             slope=dimension,
+            revisit=dimension,
             bend=dimension * (dimension + 1),
             volume_bends=1,
             force=dimension,
@@ -152,7 +153,7 @@ class Dense(DenseMetric):
 
     Args:
         metric_fn: from the flat vector of D parameters (dict keys sorted) to a symmetric positive definite D × D
-            matrix, written with jax.numpy.
+            matrix, written with jax.numpy. Of a matrix that is not symmetric, the symmetric part is used.
     """
 
     metric_fn: Field
@@ -166,8 +167,7 @@ class Dense(DenseMetric):
 
     def matrix(self, logdensity: LogDensity, position: Vector) -> Matrix:
         """G(x)."""
-        matrix: Matrix = self.metric_fn(position)
-        return matrix
+        return symmetric(self.metric_fn(position))
 
 
 def check_square(field: Field, dimension: int) -> None:
@@ -189,6 +189,11 @@ def _for_each(function: Callable[[Vector], Vector], rows: Matrix) -> Matrix:
     if len(rows) <= _AT_ONCE:
         return jax.vmap(function)(rows)
     return jax.lax.map(function, rows, batch_size=_AT_ONCE)
+
+
+def symmetric(matrix: Matrix) -> Matrix:
+    """The symmetric part of a matrix. All that is computed from G must mean the same G, or draws would be biased."""
+    return 0.5 * (matrix + matrix.T)
 
 
 def _log_abs_det(factors: tuple[jax.Array, jax.Array]) -> Scalar:

@@ -23,8 +23,9 @@ class Field:
         self.name, self.function = name, function
 
     def __call__(self, position: Vector) -> Any:
-        """The value at a flat position."""
-        return self.function(position)
+        """The value at a flat position, in its precision."""
+        value = self.function(position)
+        return value.astype(position.dtype) if hasattr(value, "astype") else value
 
     def shape(self, dimension: int) -> tuple[int, ...]:
         """The shape of its values at positions of this dimension."""
@@ -35,7 +36,7 @@ class Field:
         if isinstance(self.function, Program):
             return self
         try:
-            program, value = trace_function(self.function, position)
+            program, value = trace_function(self, position)
         except Exception as error:
             raise MetricError(
                 f"{self.name} failed at a flat vector of {position.size} parameters: {type(error).__name__}: {error}"

@@ -11,7 +11,7 @@ from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost, dot
-from mongepatch.metrics.dense import DenseMetric, check_square
+from mongepatch.metrics.dense import DenseMetric, check_square, symmetric
 from mongepatch.metrics.field import Field
 from mongepatch.settings import positive_number
 
@@ -49,7 +49,10 @@ class Fisher(DenseMetric):
         """
         if not callable(mean):
             raise MetricError(f"mean must be a function of a flat vector; it is {mean!r}.")
-        sd = np.asarray(noise_sd, float)
+        try:
+            sd = np.asarray(noise_sd, float)
+        except (TypeError, ValueError) as error:
+            raise MetricError(f"noise_sd must be numbers; it is {noise_sd!r}.") from error
         if not (np.isfinite(sd) & (sd > 0)).all():
             raise MetricError("noise_sd must be above 0 and finite for every observation.")
         return GaussNewtonFisher(lambda x: jnp.ravel(mean(x) / sd), prior_precision)
@@ -62,7 +65,10 @@ class Fisher(DenseMetric):
             design: X, N × D, as for `targets.logistic_regression`.
             prior_variance: of every coefficient.
         """
-        matrix = np.asarray(design, float)
+        try:
+            matrix = np.asarray(design, float)
+        except (TypeError, ValueError) as error:
+            raise MetricError(f"design must be a matrix of numbers; it is {design!r}.") from error
         if matrix.ndim != 2 or not np.isfinite(matrix).all():
             raise MetricError(f"design must be an N × D matrix of finite numbers; its shape is {matrix.shape}.")
         features = jnp.asarray(matrix)
@@ -81,7 +87,7 @@ class Fisher(DenseMetric):
 
     def matrix(self, logdensity: LogDensity, position: Vector) -> Matrix:
         """I(x) + P."""
-        return self.information(position) + _as_matrix(self.prior_precision, position)
+        return symmetric(self.information(position)) + _as_matrix(self.prior_precision, position)
 
 
 @pytree
@@ -112,7 +118,7 @@ class GaussNewtonFisher(DenseMetric):
     def cost(self, dimension: int) -> Cost:
         """The Jacobian and its derivatives count as the products that they are made from."""
         products = min(dimension, *self.means.shape(dimension))
-        return Cost(point=1 + products, slope=products, bend=products, volume_bends=1, force=2)
+        return Cost(point=1 + products, slope=products, revisit=products, bend=products, volume_bends=1, force=2)
 
     def jacobian(self, position: Vector) -> jax.Array:
         """J, of shape (observations, D), from the fewer of forward and reverse products."""
@@ -148,8 +154,11 @@ def _precision_from(value: Any) -> jax.Array:
     if is_concrete(precision):
         if not jnp.isfinite(precision).all() or (precision.ndim < 2 and (precision < 0).any()):
             raise MetricError("prior_precision must be finite and not negative.")
-        if precision.ndim == 2 and not np.allclose(precision, precision.T):
-            raise MetricError("prior_precision must be symmetric.")
+        if precision.ndim == 2:
+            if not np.allclose(precision, precision.T):
+                raise MetricError("prior_precision must be symmetric.")
+            if np.linalg.eigvalsh(np.asarray(precision))[0] < -1e-6 * np.abs(precision).max():
+                raise MetricError("prior_precision must not have negative eigenvalues.")
     return precision
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import PRNGKey, PyTree, Vector
-from mongepatch.errors import LogDensityError, ParameterError
+from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.kernels import State
 from mongepatch.kernels.base import init as init_state
 from mongepatch.metrics import Metric
@@ -94,7 +94,7 @@ def check_starts(starts: "Starts", density: Program) -> None:
                 "that must be positive or bounded have to be transformed to the whole real line."
             )
         if np.isfinite(gradients).all() and not _finite(states.point, usable.size).all():
-            raise LogDensityError(f"The log density is fine, but the metric is not positive definite at {where}.")
+            raise MetricError(f"The metric is not positive definite at {where}.")
         what = "gradient" if not np.isfinite(gradients).all() else "curvature"
         raise LogDensityError(
             f"The log density is finite but its {what} is not at {where}. A common cause is jnp.where over a branch "

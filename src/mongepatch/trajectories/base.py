@@ -61,9 +61,9 @@ class Outcome(NamedTuple):
     failure: Count
     """A `Failure`."""
     log_ratio: Scalar
-    """Log of the acceptance ratio of what was proposed last."""
+    """Log of the acceptance ratio of the trajectory's end; for NUTS, of the draw."""
     log_volume: Scalar
-    """Of what was proposed last."""
+    """Of the same."""
     n_steps: Count
     """Integration steps."""
     n_grad: Count
@@ -98,8 +98,7 @@ def check_trajectory(trajectory: Any) -> None:
         )
 
 
-def classify(log_ratio: Scalar, phase: Phase, divergence_threshold: float) -> Count:
+def classify(log_ratio: Scalar, phase: Phase, diverged: Flag) -> Count:
     """What went wrong on the way to a phase, or with its energy: a `Failure`."""
     finite = jnp.isfinite(log_ratio) & jnp.isfinite(phase.point.logdensity)
-    phase = phase.failed(~finite, Failure.NOT_FINITE)
-    return phase.failed(-log_ratio > divergence_threshold, Failure.ENERGY).failure
+    return phase.failed(~finite, Failure.NOT_FINITE).failed(diverged, Failure.ENERGY).failure

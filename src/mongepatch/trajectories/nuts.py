@@ -39,6 +39,10 @@ class _Toll(NamedTuple):
     n_grad: Count
     acceptance: Scalar
     """Sum of min(1, weight) over the leaves."""
+    least: Scalar
+    """Log of the least weight of all leaves, the start's being 0."""
+    most: Scalar
+    """Log of the largest."""
     failure: Count
 
 
@@ -105,8 +109,7 @@ class NUTS:
             _Span(jnp.zeros((), dtype), _leaf(dynamics, start).momentum, start, jnp.zeros((), dtype)),
             zero,
             jnp.asarray(False),
-            # Both ways leave from one point: its slope is computed once.
-            _Toll(zero, right.phase.n_grad, jnp.zeros((), dtype), start.failure),
+            _Toll(zero, self._departure(dynamics, right.phase), *3 * (jnp.zeros((), dtype),), start.failure),
             key,
         )
 
@@ -127,6 +130,11 @@ class NUTS:
             n_grad=toll.n_grad,
             extra={"tree_depth": tree.depth, "reached_max_treedepth": ~finished},
         )
+
+    def _departure(self, dynamics: Dynamics, phase: Phase) -> Count:
+        """What leaving both ways has cost: the slope is computed once, and the bends that a kick makes twice."""
+        cost = dynamics.metric.cost(phase.velocity.size)
+        return phase.n_grad + jnp.minimum(phase.n_grad, cost.volume_bends * cost.bend)
 
     def _double(self, tree: _Tree, dynamics: Dynamics, start: Level, divergence_threshold: float) -> _Tree:
         """The tree with as many leaves again, on the side that a coin decides."""
@@ -188,14 +196,16 @@ class NUTS:
             node = dynamics.advance(branch.node, direction)
             leaf = _leaf(dynamics, node.phase)
             log_ratio = dynamics.level(node.phase).log_ratio(start)
-            failure = classify(log_ratio, node.phase, divergence_threshold)
+            # A tree is given up by the spread of its weights, which is the same from whichever leaf it was begun.
+            least, most = jnp.minimum(branch.toll.least, log_ratio), jnp.maximum(branch.toll.most, log_ratio)
+            failure = classify(log_ratio, node.phase, most - least > divergence_threshold)
             weight = jnp.where(failure == Failure.NONE, log_ratio, -jnp.inf)
             log_weight = jnp.logaddexp(branch.span.log_weight, weight)
             log_uniform = -jax.random.exponential(jax.random.fold_in(key, branch.number), dtype=weight.dtype)
             chosen = log_uniform <= weight - log_weight
             rho = branch.span.rho + leaf.momentum
             stack = branch.stack.put(branch.number, leaf, branch.last, branch.span.rho)
-            usable = jnp.isfinite(log_ratio)
+            usable = (failure == Failure.NONE) | (failure == Failure.ENERGY)
             return _Branch(
                 node,
                 _choose(branch.number == 0, leaf, branch.first),
@@ -213,6 +223,8 @@ class NUTS:
                     branch.toll.n_steps + 1,
                     branch.toll.n_grad + node.phase.n_grad - branch.node.phase.n_grad,
                     branch.toll.acceptance + jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0),
+                    least,
+                    most,
                     failure,
                 ),
             )

@@ -51,7 +51,7 @@ class Static:
         num_steps = self.length(length_key)
         end = dynamics.run(start, num_steps)
         log_ratio = dynamics.level(end).log_ratio(dynamics.level(start))
-        failure = classify(log_ratio, end, divergence_threshold)
+        failure = classify(log_ratio, end, -log_ratio > divergence_threshold)
         decision = metropolis(key, log_ratio, failure)
         return Outcome(
             phase=decision.choose(end, start),
