@@ -68,9 +68,11 @@ def combinations():
                     continue  # NUTS knows no schemes
                 for metric in METRICS:
                     kind = getattr(kernel, "scheme", type(getattr(kernel, "integrator", None)).__name__)
-                    yield pytest.param(
-                        kernel, metric, trajectory, id=f"{kernel.name}-{kind}-{metric}-{trajectory_name}"
-                    )
+                    # Implicit steps in matrices are slow; NUTS, which knows no metric, is tried with them in one.
+                    implicit = isinstance(kernel, kernels.RMHMC) and trajectory_name == "NUTS"
+                    slow = implicit and metric in ("Fisher", "GaussNewtonFisher", "SoftAbs")
+                    name = f"{kernel.name}-{kind}-{metric}-{trajectory_name}"
+                    yield pytest.param(kernel, metric, trajectory, id=name, marks=[pytest.mark.slow] if slow else [])
 
 
 @pytest.mark.parametrize(
