@@ -108,8 +108,8 @@ def run(draws: int = 5000) -> None:
                 )
             )
     show(
-        f"E[v²] = 9 of Neal's funnel with one x, RMHMC in the Fisher metric, 8 × {draws:,} draws, time {TIME:g}",
-        ("", "E[v²]", "s.e.", "s.e. off", "accepted", "failed", "warned"),
+        f"E v² = 9 of Neal's funnel with one x, RMHMC in the Fisher metric, 8 × {draws:,} draws, time {TIME:g}",
+        ("", "E v²", "s.e.", "s.e. off", "accepted", "failed", "warned"),
         rows,
     )
 
