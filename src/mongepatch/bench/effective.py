@@ -18,3 +18,8 @@ def smallest_ess(tree: "DataTree") -> float:
     posterior = tree["posterior"].to_dataset()
     sizes = (ess(posterior), ess(posterior, method="tail"), ess((posterior - posterior.mean(("chain", "draw"))) ** 2))
     return min(float(size.to_array().min()) for size in sizes)
+
+
+def ess_per_1000_grads(tree: "DataTree") -> float:
+    """The same for every 1000 gradient-equivalents of the run."""
+    return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())

@@ -5,7 +5,7 @@ from typing import NamedTuple, get_args
 
 import numpy as np
 
-from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.effective import ess_per_1000_grads
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.step import synthetic_regression
 from mongepatch.bench.tables import show
@@ -55,7 +55,7 @@ def efficiency(problem: Problem, scheme: Scheme, shrink: float, draws: int, seed
         seed=seed,
         progress=False,
     )
-    return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())
+    return ess_per_1000_grads(tree)
 
 
 def run(draws: int = 5000, seeds: Sequence[int] = (0, 1, 2)) -> float:

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import NamedTuple, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mongepatch import datasets
 from mongepatch._typing import Scalar, Vector
-from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.effective import ess_per_1000_grads
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.tables import show
 from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
@@ -29,22 +30,21 @@ class Problem(NamedTuple):
     step_size: float
 
 
-def gaussian(dimension: int) -> Target:
-    """Independent normals with standard deviations from 0.1 to 1."""
-    scales = jnp.geomspace(0.1, 1.0, dimension)
+def normal(scales: jax.Array) -> Target:
+    """Independent normals with these standard deviations."""
 
     def logdensity(x: Vector) -> Scalar:
         return -0.5 * ((x / scales) ** 2).sum()
 
-    return Target.from_density(logdensity, jnp.zeros(dimension))
+    return Target.from_density(logdensity, jnp.zeros(scales.size))
 
 
 def problems() -> list[Problem]:
     """Flat metrics and curved ones."""
-    normal, regression = gaussian(50), datasets.load("german")
+    regression = datasets.load("german")
     return [
-        Problem("N(0, 1) in 30 dimensions, Euclidean", _standard_normal(30), Euclidean(), 1.0),
-        Problem("normal, scales 0.1 to 1, Euclidean", normal, Euclidean(), 0.15),
+        Problem("N(0, 1) in 30 dimensions, Euclidean", normal(jnp.ones(30)), Euclidean(), 1.0),
+        Problem("normal, scales 0.1 to 1, Euclidean", normal(jnp.geomspace(0.1, 1.0, 50)), Euclidean(), 0.15),
         Problem("German credit, Euclidean", regression.target(), Euclidean(), 0.12),
         Problem("funnel, D = 1, Monge", funnel(1), Monge(1.0), 0.2),
         Problem("banana, Monge", banana(), Monge(0.5), 0.2),
@@ -68,7 +68,7 @@ def efficiency(problem: Problem, rule: Rule, shrink: float, draws: int, seed: in
         seed=seed,
         progress=False,
     )
-    return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())
+    return ess_per_1000_grads(tree)
 
 
 def run(draws: int = 2000, seeds: Sequence[int] = (0, 1)) -> dict[str, float]:
@@ -94,10 +94,3 @@ def run(draws: int = 2000, seeds: Sequence[int] = (0, 1)) -> dict[str, float]:
         ],
     )
     return dict(zip(rules, map(float, means), strict=True))
-
-
-def _standard_normal(dimension: int) -> Target:
-    def logdensity(x: Vector) -> Scalar:
-        return -0.5 * x @ x
-
-    return Target.from_density(logdensity, jnp.zeros(dimension))

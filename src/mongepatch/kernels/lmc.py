@@ -3,16 +3,16 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from mongepatch._typing import LogDensity, PRNGKey, Scalar
+from mongepatch._typing import LogDensity
 from mongepatch.integrators import Lagrangian, Scheme
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, Info, State, algorithm, check_needs_trajectory
-from mongepatch.kernels.dynamics import draw
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, algorithm
+from mongepatch.kernels.dynamics import Following
 from mongepatch.metrics import Metric
 from mongepatch.trajectories import Trajectory
 
 
 @dataclass(frozen=True)
-class LMC:
+class LMC(Following):
     """Lagrangian Monte Carlo: explicit steps, whose volume change is a part of the acceptance.
 
     Args:
@@ -23,30 +23,11 @@ class LMC:
     name: ClassVar[str] = "lmc"
 
     def __post_init__(self) -> None:
-        Lagrangian(self.scheme)
+        self.mover()  # refuses a scheme that there is not
 
-    def check(self, trajectory: Any) -> None:
-        """Raise unless this is a trajectory."""
-        check_needs_trajectory(self.name, trajectory)
-
-    def step(
-        self,
-        key: PRNGKey,
-        state: State,
-        logdensity: LogDensity,
-        metric: Metric,
-        step_size: Scalar,
-        trajectory: Trajectory,
-        *,
-        length_key: PRNGKey | None = None,
-        divergence_threshold: float = DIVERGENCE_THRESHOLD,
-    ) -> tuple[State, Info]:
-        """One draw."""
-        integrator = Lagrangian(self.scheme)
-        state, info, _ = draw(
-            key, state, logdensity, metric, step_size, trajectory, integrator, length_key, divergence_threshold
-        )
-        return state, info
+    def mover(self) -> Lagrangian:
+        """Kick–drift–kick."""
+        return Lagrangian(self.scheme)
 
 
 def lmc(

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
-from mongepatch._typing import LogDensity, PRNGKey, Scalar
+import jax
+
+from mongepatch._typing import LogDensity
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, GeneralizedLeapfrog, Implicit, ImplicitMidpoint
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, Info, State, algorithm, check_needs_trajectory
-from mongepatch.kernels.dynamics import draw
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, algorithm
+from mongepatch.kernels.dynamics import Following
 from mongepatch.metrics import Metric
-from mongepatch.trajectories import Trajectory
+from mongepatch.trajectories import Outcome, Trajectory
 
 ImplicitName: TypeAlias = Literal["leapfrog", "midpoint"]
 
@@ -17,7 +19,7 @@ _INTEGRATORS: dict[str, type[Implicit]] = {"leapfrog": GeneralizedLeapfrog, "mid
 
 
 @dataclass(frozen=True)
-class RMHMC:
+class RMHMC(Following):
     """Riemannian manifold HMC.
 
     A step whose equations have no solution within the tolerance, or that does not lead back, ends the trajectory and is
@@ -40,32 +42,16 @@ class RMHMC:
                 f"mp.integrators.ImplicitMidpoint(); it is {self.integrator!r}."
             )
 
-    def check(self, trajectory: Any) -> None:
-        """Raise unless this is a trajectory."""
-        check_needs_trajectory(self.name, trajectory)
+    def mover(self) -> Any:
+        """The implicit integrator."""
+        return self.integrator
 
-    def step(
-        self,
-        key: PRNGKey,
-        state: State,
-        logdensity: LogDensity,
-        metric: Metric,
-        step_size: Scalar,
-        trajectory: Trajectory,
-        *,
-        length_key: PRNGKey | None = None,
-        divergence_threshold: float = DIVERGENCE_THRESHOLD,
-    ) -> tuple[State, Info]:
-        """One draw."""
-        integrator: Any = self.integrator
-        state, info, outcome = draw(
-            key, state, logdensity, metric, step_size, trajectory, integrator, length_key, divergence_threshold
-        )
-        checks = {
+    def extra(self, outcome: Outcome) -> dict[str, jax.Array]:
+        """Which of the checks of an implicit step has failed."""
+        return {
             "non_convergent": outcome.failure == Failure.NON_CONVERGENT,
             "non_reversible": outcome.failure == Failure.NON_REVERSIBLE,
         }
-        return state, info._replace(extra={**info.extra, **checks})
 
 
 def rmhmc(

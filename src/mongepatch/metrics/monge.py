@@ -135,7 +135,7 @@ class Monge:
         return kicked, self.bend(point, slope, kicked), log_volume
 
     def force(self, point: MongePoint, slope: MongeSlope, velocity: Vector) -> Vector:
-        """G − (α²/L) h + α² (g·v) Hv."""
+        """∇ℓ − (α²/L) h + α² (g·v) Hv."""
         a = self.alpha**2
         turn = a * dot(point.gradient, velocity) * slope.hessian_times(velocity)
         return point.gradient - a / point.stretch * slope.curvature + turn
