@@ -102,7 +102,7 @@ def test_draws_do_not_depend_on_chunks_progress_or_the_number_of_chains(monkeypa
     whole = run()
     assert whole.equals(run(progress=True))
     xr.testing.assert_allclose(whole.isel(chain=slice(2)).to_dataset(), run(chains=2).to_dataset())
-    monkeypatch.setattr("mongepatch.sampling.run._CHUNK_SECONDS", 0.0)  # every chunk has one draw
+    monkeypatch.setattr("mongepatch.chains.runner._CHUNK_SECONDS", 0.0)  # every chunk has one draw
     assert whole.equals(run())
 
 
@@ -164,7 +164,7 @@ def test_other_numbers_do_not_compile_again():
         return len(traces) - before
 
     def compiled():
-        return mp.sampling.chunks.run_chunk._cache_size()
+        return mp.chains.chunks.run_chunk._cache_size()
 
     go()
     size = compiled()
@@ -198,10 +198,10 @@ def test_data_that_changed_is_not_overlooked():
     assert mean_and_sd(density) == pytest.approx((0.0, 1.0), abs=0.1)
     data["y"] = 10.0
     assert mean_and_sd(density) == pytest.approx((10.0, 1.0), abs=0.1)
-    size = mp.sampling.chunks.run_chunk._cache_size()
+    size = mp.chains.chunks.run_chunk._cache_size()
     data["scale"] = jnp.array([3.0, 3.0])
     assert mean_and_sd(density) == pytest.approx((10.0, 3.0), abs=0.3)
-    assert mp.sampling.chunks.run_chunk._cache_size() == size  # other data of the same shape is no other program
+    assert mp.chains.chunks.run_chunk._cache_size() == size  # other data of the same shape is no other program
     for mean in (1.0, 5.0):
         center = jnp.full(2, mean)
         jitted = jax.jit(lambda x, center=center: -0.5 * ((x - center) ** 2).sum())
@@ -326,5 +326,5 @@ def test_a_thousand_chains_in_one_call():
     assert set(tree["posterior"].data_vars) == {"x", "a"}
     assert np.isfinite(tree["posterior"]["x"]).all()
     summary = arviz_stats.summary(tree)
-    assert list(summary.index) == ["a", *(f"x[{i}]" for i in range(10))]
+    assert list(summary.index) == [*(f"x[{i}]" for i in range(10)), "a"]
     assert {"mean", "sd", "r_hat"} <= set(summary.columns)

@@ -20,7 +20,7 @@ from mongepatch.errors import SettingError
 from mongepatch.metrics import Euclidean, fitted
 from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
-from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.output import tree_of
 from mongepatch.sampling.starts import starting_states
 from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets import Target
@@ -221,7 +221,7 @@ def _sample(
         "warmup_n_grad": int(np.asarray(tuned.n_steps).sum(dtype=np.int64)),  # a leapfrog step takes one gradient
     }
     posterior, stats = jax.tree.map(np.asarray, (posterior, stats))
-    return to_datatree(posterior, stats, target, attrs)
+    return tree_of({"posterior": posterior, "sample_stats": stats}, target, attrs)
 
 
 def _blackjax() -> ModuleType:

@@ -49,3 +49,11 @@ def number_at_least_zero(name: str, value: Any, *, error: type[MongepatchError] 
     if is_concrete(number) and not number >= 0:
         raise error(f"{name} must be at least 0; it is {value}.")
     return number
+
+
+def share(name: str, value: Any) -> float:
+    """One number between 0 and 1, both excluded."""
+    number = float(real_number(name, value))
+    if not 0 < number < 1:
+        raise SettingError(f"{name} must be between 0 and 1; it is {value}.")
+    return number

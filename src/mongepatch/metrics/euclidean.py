@@ -29,7 +29,8 @@ class Euclidean:
 
     Args:
         inverse_mass: M⁻¹, best an estimate of the posterior covariance: None for the identity, a vector of D
-            variances, or a D × D matrix; parameters in the order of the flat vector (dict keys sorted).
+            variances, or a D × D matrix; parameters in the order of the flat vector (dict keys sorted). "auto",
+            "diagonal", "low-rank" and "dense" have it found in the warm-up of `sample`.
     """
 
     inverse_mass: InverseMass

@@ -1,11 +1,13 @@
 """Constant base metrics M, given by their inverse as users think of it: a covariance.
 
 M⁻¹ = C Cᵀ with C diagonal or lower triangular. The identity costs nothing, a vector costs O(D), a matrix O(D²) a call.
+`LowRank`, in its own file, lies between them, and is what warm-up finds.
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
@@ -14,6 +16,7 @@ from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import dot
+from mongepatch.metrics.low_rank import LowRank
 
 
 @pytree
@@ -111,15 +114,41 @@ class Correlated:
         return -2.0 * jnp.log(jnp.diagonal(self.factor)).sum()
 
 
-InverseMass: TypeAlias = Identity | Diagonal | Correlated
+Structure: TypeAlias = Literal["auto", "diagonal", "low-rank", "dense"]
 
 
-def inverse_mass_from(value: Any) -> InverseMass:
-    """Turn None, a vector of variances or a covariance matrix into a base metric, and refuse anything else."""
-    if isinstance(value, Identity | Diagonal | Correlated):
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class Unknown:
+    """M⁻¹ that warm-up has yet to find, of this structure."""
+
+    structure: Structure
+
+    def check(self, dimension: int) -> NoReturn:
+        """Nothing can be computed with it."""
+        raise MetricError(
+            f'inverse_mass="{self.structure}" is found by the warm-up of mp.sample; elsewhere, and with warmup=0, give '
+            "numbers, or None for the identity."
+        )
+
+
+InverseMass: TypeAlias = Identity | Diagonal | Correlated | LowRank
+
+
+def inverse_mass_from(value: Any) -> Any:
+    """Turn what users give into a base metric, and refuse anything else.
+
+    Args:
+        value: None, a vector of variances, a covariance matrix, or the structure of one that warm-up is to find.
+    """
+    if isinstance(value, Identity | Diagonal | Correlated | LowRank | Unknown):
         return value
     if value is None:
         return Identity()
+    if isinstance(value, str):
+        if value not in get_args(Structure):
+            raise MetricError(f"inverse_mass must be numbers, None or one of {get_args(Structure)}; it is {value!r}.")
+        return Unknown(value)  # type: ignore[arg-type]  # it is one of them
     try:
         array = jnp.asarray(value, dtype=jnp.result_type(float))
     except (TypeError, ValueError) as error:

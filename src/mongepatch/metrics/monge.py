@@ -55,7 +55,8 @@ class Monge:
     Args:
         alpha: α ≥ 0, how high the patch rises. At 0 the sampler is HMC. Where parameters have a scale of about 1, or
             `inverse_mass` holds their scale, useful values are about 1 for a target with one stiff direction, 0.1 for
-            three to five, and 0 beyond. Too large an α makes chains crawl wherever the density is steep.
+            three to five, and 0 beyond. Too large an α makes chains crawl wherever the density is steep. "auto" has it
+            found in the warm-up of `sample`, which may find that it is 0.
         inverse_mass: M⁻¹, as for `Euclidean`.
     """
 
@@ -63,7 +64,8 @@ class Monge:
     inverse_mass: InverseMass
 
     def __init__(self, alpha: Any, inverse_mass: Any = None) -> None:
-        object.__setattr__(self, "alpha", number_at_least_zero("alpha", alpha, error=MetricError))
+        known = alpha if alpha == "auto" else number_at_least_zero("alpha", alpha, error=MetricError)
+        object.__setattr__(self, "alpha", known)
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
     def cost(self, dimension: int) -> Cost:
@@ -71,7 +73,9 @@ class Monge:
         return Cost(point=1, slope=1, revisit=1, bend=1, force=1)
 
     def check(self, dimension: int) -> None:
-        """Raise `MetricError` if the inverse mass has another dimension."""
+        """Raise `MetricError` if the inverse mass has another dimension, or anything is unknown."""
+        if isinstance(self.alpha, str):
+            raise MetricError('alpha="auto" is found by the warm-up of mp.sample; elsewhere give a number.')
         self.inverse_mass.check(dimension)
 
     def at(self, logdensity: LogDensity, position: Vector) -> tuple[MongePoint, MongeSlope]:

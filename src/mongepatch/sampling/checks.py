@@ -6,10 +6,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from mongepatch._typing import LogDensity
-from mongepatch.errors import LogDensityError, ParameterError
+from mongepatch._typing import LogDensity, Scalar
+from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric
 from mongepatch.targets import Target
+from mongepatch.warmup import Unknowns
 
 _SAMPLE_DIMS = frozenset({"chain", "draw"})
 
@@ -34,6 +35,16 @@ def _derive(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStru
             "Loops of unknown length (jax.lax.while_loop) and callbacks have no derivative: use jax.lax.scan, or give "
             "them one with jax.custom_jvp."
         ) from error
+
+
+def check_warmup(warmup: int, step_size: Scalar | None, unknowns: Unknowns) -> None:
+    """Raise where there is something to find and no warm-up to find it in."""
+    missing = [*(["step_size"] if step_size is None else []), *unknowns.names]
+    if missing and not warmup:
+        raise SettingError(
+            f"warmup=0 leaves no draws to find {', '.join(missing)} in: give them, such as step_size=0.1, "
+            "metric=mp.Euclidean(), trajectory=mp.NUTS(), or leave warmup at its default."
+        )
 
 
 def check_names(target: Target) -> None:

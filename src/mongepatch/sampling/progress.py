@@ -5,21 +5,22 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from mongepatch._extras import require
+from mongepatch.chains import Report
 from mongepatch.kernels import Info
 
 
-class Report(Protocol):
-    """Told of every finished chunk."""
+class Voice(Report, Protocol):
+    """A report that also says things."""
 
-    def __call__(self, info: Info, seconds: float) -> None:
-        """Take the info of some draws, with leading axes (draw, chain), and how long they took."""
+    def say(self, line: str) -> None:
+        """Say a line, unless it is empty."""
 
 
 @contextmanager
-def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Report]:
+def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Voice]:
     """A report that draws a bar on the terminal, or does nothing."""
     if not show:
-        yield lambda info, seconds: None
+        yield _Silence()
         return
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
@@ -31,6 +32,14 @@ def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Report]:
     # Redrawn once a chunk and not by a timer: a timer's thread would take time from the sampler.
     with rich_progress.Progress(*columns, console=_stderr_console(), auto_refresh=False) as bar:
         yield _BarReport(bar, total, chains)
+
+
+class _Silence:
+    def __call__(self, info: Info, seconds: float) -> None:
+        pass
+
+    def say(self, line: str) -> None:
+        pass
 
 
 class _BarReport:
@@ -51,6 +60,10 @@ class _BarReport:
         divergences = f"{self._diverged:,} divergent"
         note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
         self._bar.update(self._task, completed=self._done, note=note, refresh=True)
+
+    def say(self, line: str) -> None:
+        if line:
+            self._bar.console.print(line, markup=False, highlight=False)
 
 
 def _stderr_console() -> Any:

@@ -19,15 +19,25 @@ MOST_UNSOLVED = 0.01
 """Share of trajectories with an implicit step that failed, above which a run must not be trusted."""
 MOST_DEEP = 0.01
 """Share of trajectories that may end at the maximum depth."""
+FEWEST_EFFECTIVE = 100
+"""Effective draws, over all chains, of every parameter's bulk and tails below which estimates are said to be rough."""
+LEAST_BFMI = 0.3
+"""Bayesian fraction of missing information below which energies are said to mix slowly."""
 LARGEST_ROUNDING = 0.01
 """Rounding of the energy above which acceptance is said to be touched."""
 
 
-def verdict(tree: "DataTree") -> Iterator[str]:
-    """A sentence for everything that is wrong with a run; none where all is well."""
+def verdict(tree: "DataTree") -> str:
+    """One paragraph on everything that is wrong with a run; empty where all is well."""
+    return " ".join(_sentences(tree))
+
+
+def _sentences(tree: "DataTree") -> Iterator[str]:
     yield from _failures(np.asarray(tree["sample_stats"]["failure"]), np.asarray(tree["sample_stats"]["accepted"]))
     yield from _deep(tree)
-    yield from _disagreement(tree)
+    disagreement = list(_disagreement(tree))
+    yield from disagreement or _few_effective(tree)
+    yield from _heavy_energy(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
     rounding = float(np.finfo(energy.dtype).eps) * float(np.abs(energy).max())
     if rounding > LARGEST_ROUNDING:
@@ -47,8 +57,9 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
     if diverged:
         yield (
             f"{diverged + undefined:,} of {failures.size:,} trajectories diverged: the step size is too long for the "
-            "sharpest parts of the density, which the draws may miss. Try a smaller step_size, and see whether the "
-            "tails change." + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
+            "sharpest parts of the density, which the draws may miss. Try a target_acceptance nearer to 1, or a "
+            "smaller step_size, and see whether the tails change."
+            + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
         )
     elif undefined:
         yield (
@@ -82,7 +93,7 @@ def _deep(tree: "DataTree") -> Iterator[str]:
 
 def _disagreement(tree: "DataTree") -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
-    if stats.sizes["chain"] < 2 or stats.sizes["draw"] < FEWEST_DRAWS or not bool(stats["accepted"].any()):
+    if stats.sizes["chain"] < 2 or not _enough(tree):
         return
     rhat = require("arviz_stats", "sample", "mongepatch.sample").rhat
     everything = tree["posterior"].to_dataset().assign({"log density": stats["lp"]})
@@ -92,6 +103,44 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
         levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].mean("draw"))[:8])
         yield (
             f"The chains do not agree: R̂ of {name!r} is {worst[name]:.2f}, and the chains' mean log densities are "
-            f"{levels}. They need more draws or warmup, longer trajectories, an inverse_mass in the scale of the "
-            "posterior, or a smaller alpha."
+            f"{levels}. They need more draws or warmup; or longer trajectories, an inverse_mass in the scale of the "
+            "posterior and a smaller alpha, which are found in warm-up where they are not given."
+        )
+
+
+def _enough(tree: "DataTree") -> bool:
+    """Whether there are draws enough to look at how they hang together."""
+    stats = tree["sample_stats"].to_dataset()
+    return stats.sizes["draw"] >= FEWEST_DRAWS and bool(stats["accepted"].any())
+
+
+def _few_effective(tree: "DataTree") -> Iterator[str]:
+    if not _enough(tree):
+        return
+    ess = require("arviz_stats", "sample", "mongepatch.sample").ess
+    posterior = tree["posterior"].to_dataset()
+    sizes = {
+        (str(name), part): float(values.min())
+        for part, method in (("bulk", "bulk"), ("tails", "tail"))
+        for name, values in ess(posterior, method=method).items()
+    }
+    name, part = min(sizes, key=lambda key: sizes[key] if np.isfinite(sizes[key]) else np.inf)
+    if sizes[name, part] < FEWEST_EFFECTIVE:
+        yield (
+            f"There are only {sizes[name, part]:.0f} effective draws of the {part} of {name!r}, the fewest of all: its "
+            "estimates are rough. Try more draws."
+        )
+
+
+def _heavy_energy(tree: "DataTree") -> Iterator[str]:
+    if not _enough(tree):
+        return
+    energy = np.asarray(tree["sample_stats"]["energy"], np.float64)
+    variance = energy.var(axis=1)
+    fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
+    least = float(fractions[variance > 0].min(initial=np.inf))
+    if least < LEAST_BFMI:
+        yield (
+            f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {LEAST_BFMI}): the tails are "
+            "heavier than momenta can follow, and may be missing. Try another parametrisation, or more draws."
         )

@@ -47,8 +47,8 @@ class Layout:
     def _by_name(self) -> bool:
         return bool(self.treedef == _BY_NAME)
 
-    def named(self, flat: Vector) -> dict[str, jax.Array]:
-        """The parts of a flat vector by name."""
+    def named(self, flat: Any) -> dict[str, Any]:
+        """The parts of a flat vector by name; leading axes, of draws and chains, stay."""
         return dict(zip(self.names, self._parts(flat), strict=True))
 
     def tree(self, flat: Vector) -> PyTree:
@@ -83,11 +83,11 @@ class Layout:
             raise ParameterError(f"The starting point must have the structure {self.treedef}; it has {treedef}.")
         return leaves
 
-    def _parts(self, flat: Vector) -> list[jax.Array]:
+    def _parts(self, flat: Any) -> list[Any]:
         parts, offset = [], 0
         for shape in self.shapes:
             size = math.prod(shape)
-            parts.append(flat[offset : offset + size].reshape(shape))
+            parts.append(flat[..., offset : offset + size].reshape(*flat.shape[:-1], *shape))
             offset += size
         return parts
 

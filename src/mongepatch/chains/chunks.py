@@ -1,47 +1,49 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, PRNGKey, Scalar
+from mongepatch._typing import Count, PRNGKey
+from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
 from mongepatch.metrics import Metric
-from mongepatch.targets.layout import Layout
 from mongepatch.targets.program import Program
 from mongepatch.trajectories import Trajectory
 
+P = TypeVar("P", bound=Pace)
+
 
 class Settings(NamedTuple):
-    """What a kernel is run with; all traced, so that changing it never recompiles."""
+    """What a kernel is run with, but for the step size; all traced, so that changing it never recompiles."""
 
     metric: Metric
-    step_size: Scalar
     trajectory: Trajectory | None
 
 
 class Rows(NamedTuple):
     """Draws and what there is to know of them, with leading axes (draw, chain)."""
 
-    draws: dict[str, Any]
+    position: jax.Array
+    gradient: jax.Array
     info: Info
 
 
-@partial(jax.jit, static_argnames=("layout", "kernel", "capacity"))
+@partial(jax.jit, static_argnames=("kernel", "capacity"))
 def run_chunk(
     key: PRNGKey,
     states: State,
+    pace: P,
     first: Count,
     count: Count,
     density: Program,
     settings: Settings,
     *,
-    layout: Layout,
     kernel: Kernel,
     capacity: int,
-) -> tuple[State, Rows]:
+) -> tuple[State, P, Rows]:
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
@@ -50,23 +52,26 @@ def run_chunk(
     chain_key, length_key = jax.random.split(key)
     chains = states.logdensity.shape[0]
 
-    def draw(number: Count, states: State) -> tuple[State, Rows]:
+    def draw(number: Count, states: State, pace: P) -> tuple[State, P, Rows]:
         fold = jax.vmap(jax.random.fold_in, (None, 0))
         keys = fold(jax.random.fold_in(chain_key, number), jnp.arange(chains))
         shared_key = jax.random.fold_in(length_key, number)
 
         def step(key: PRNGKey, state: State) -> tuple[State, Info]:
-            return kernel.step(key, state, density, *settings, length_key=shared_key)
+            return kernel.step(
+                key, state, density, settings.metric, pace.step_size, settings.trajectory, length_key=shared_key
+            )
 
         states, info = jax.vmap(step)(keys, states)
-        return states, Rows(jax.vmap(layout.named)(states.position), info)
+        rows = Rows(states.point.position, states.point.gradient, info)
+        return states, pace.after(info.acceptance_rate), rows
 
-    def body(i: Count, carry: tuple[State, Rows]) -> tuple[State, Rows]:
-        states, rows = carry
-        states, row = draw(first + i, states)
-        return states, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
+    def body(i: Count, carry: tuple[State, P, Rows]) -> tuple[State, P, Rows]:
+        states, pace, rows = carry
+        states, pace, row = draw(first + i, states, pace)
+        return states, pace, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
 
-    shapes = jax.eval_shape(draw, first, states)[1]
-    empty = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
-    result: tuple[State, Rows] = jax.lax.fori_loop(0, count, body, (states, empty))
+    shapes = jax.eval_shape(draw, first, states, pace)[2]
+    empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
+    result: tuple[State, P, Rows] = jax.lax.fori_loop(0, count, body, (states, pace, empty))
     return result

@@ -1,0 +1,124 @@
+"""Chains that move on, chunk by chunk, so that somebody can watch."""
+
+import time
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import jax
+import numpy as np
+
+from mongepatch._typing import PRNGKey
+from mongepatch.chains.chunks import Rows, Settings, run_chunk
+from mongepatch.chains.pace import Pace
+from mongepatch.kernels import Info, Kernel, State
+from mongepatch.targets.program import Program
+
+P = TypeVar("P", bound=Pace)
+
+_CHUNK_SECONDS = 0.5
+"""How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
+_CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
+"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
+
+
+class Report(Protocol):
+    """Told of every finished chunk."""
+
+    def __call__(self, info: Info, seconds: float) -> None:
+        """Take the info of some draws, with leading axes (draw, chain), and how long they took."""
+
+
+class Record(NamedTuple):
+    """What chains did, as arrays with leading axes (chain, draw)."""
+
+    position: np.ndarray
+    """Flat positions."""
+    gradient: np.ndarray | None
+    """Gradients of the log density there, where they were asked for."""
+    info: Info
+
+    @property
+    def stats(self) -> dict[str, np.ndarray]:
+        """The variables of `sample_stats`."""
+        stats = self.info._asdict()
+        extra: dict[str, np.ndarray] = stats.pop("extra")
+        return stats | extra
+
+
+class Runner:
+    """Moves chains on and counts their draws, so that each draw of a run has a number and a randomness of its own."""
+
+    def __init__(self, key: PRNGKey, density: Program, kernel: Kernel, report: Report) -> None:
+        self.density, self.kernel = density, kernel
+        self._key, self._report = key, report
+        self._done, self._count, self._program = 0, 1, ""
+        self.seconds = 0.0
+        """How long draws took, compilation excluded."""
+
+    def __call__(
+        self, states: State, settings: Settings, pace: P, draws: int, *, gradients: bool = False
+    ) -> tuple[State, P, Record]:
+        """Make this many draws of every chain."""
+        kept: Record | None = None
+        made = 0
+        capacity = _capacity(states)
+        self._compile(states, settings, pace)
+        while made < draws:
+            count = min(self._count, draws - made, capacity)
+            started = time.perf_counter()
+            states, pace, buffers = self._chunk(states, settings, pace, count)
+            elapsed = time.perf_counter() - started
+            rows = _head(buffers, count, gradients)
+            self._report(rows.info, elapsed)
+            kept = _keep(kept, rows, made, draws)
+            made += count
+            self._done += count
+            self.seconds += time.perf_counter() - started
+            self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count))
+        assert kept is not None  # there is at least one draw
+        return states, pace, kept
+
+    def _compile(self, states: State, settings: Settings, pace: Any) -> None:
+        """Compile, and draw nothing, where the last chunk was another program's."""
+        program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (states, settings, pace)))
+        if program != self._program:
+            self._chunk(states, settings, pace, 0)
+            self._program = program
+
+    def _chunk(self, states: State, settings: Settings, pace: P, count: int) -> tuple[State, P, Rows]:
+        made: tuple[State, P, Rows] = run_chunk(
+            self._key,
+            states,
+            pace,
+            self._done,
+            count,
+            self.density,
+            settings,
+            kernel=self.kernel,
+            capacity=_capacity(states),
+        )
+        return jax.block_until_ready(made)
+
+
+def _capacity(states: State) -> int:
+    """How many draws a chunk may hold."""
+    chains, dimension = states.point.position.shape
+    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (2 * dimension + len(Info._fields)))))
+
+
+def _head(buffers: Rows, count: int, gradients: bool) -> Record:
+    """The first rows of a chunk, on the host."""
+    wanted = (buffers.position, buffers.gradient if gradients else None, buffers.info)
+    return Record(*jax.tree.map(lambda buffer: np.asarray(buffer)[:count], wanted))
+
+
+def _keep(kept: Record | None, rows: Record, first: int, draws: int) -> Record:
+    """Put a chunk's rows where they belong among all draws, with the axes in ArviZ's order."""
+    if kept is None:
+        kept = jax.tree.map(lambda row: np.empty((row.shape[1], draws, *row.shape[2:]), row.dtype), rows)
+
+    def place(whole: np.ndarray, part: np.ndarray) -> np.ndarray:
+        whole[:, first : first + len(part)] = part.swapaxes(0, 1)
+        return whole
+
+    placed: Record = jax.tree.map(place, kept, rows)
+    return placed

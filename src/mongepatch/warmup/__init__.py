@@ -1,0 +1,7 @@
+"""Warm-up: step size, base metric, α and trajectory, found from draws that are thrown away."""
+
+from mongepatch.warmup.rehearsal import Rehearsal
+from mongepatch.warmup.unknowns import MetricName, TrajectoryName, Unknowns, begin
+from mongepatch.warmup.warmup import ACCEPTANCE, Choice, warm_up
+
+__all__ = ["ACCEPTANCE", "Choice", "MetricName", "Rehearsal", "TrajectoryName", "Unknowns", "begin", "warm_up"]

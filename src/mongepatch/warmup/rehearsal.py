@@ -1,0 +1,100 @@
+"""Chains in warm-up, and the constants that they are run with so far."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._typing import PRNGKey
+from mongepatch.chains import Fixed, Record, Runner, Settings, states_at
+from mongepatch.kernels import State
+from mongepatch.metrics import fitted
+from mongepatch.warmup.step_size import DualAveraging, first_step_size
+
+_REMEMBERED = 2
+"""How many runs are looked back upon: thousands of chains fill memory quickly."""
+
+
+class Rehearsal:
+    """What adapters work on: they run draws, look at them, and change constants.
+
+    The step size is looked for all the time, unless the user has fixed it.
+    """
+
+    def __init__(
+        self,
+        runner: Runner,
+        states: State,
+        settings: Settings,
+        key: PRNGKey,
+        *,
+        step_size: Any,
+        acceptance: float,
+        may_be_careful: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.runner, self.states, self.settings = runner, states, settings
+        self.records: list[Record] = []
+        """The last draws; where they are kept, all of them."""
+        self.n_grad = 0
+        """Gradient-equivalents so far, of all chains."""
+        self._keep = keep
+        self._key, self._target, self._guesses = key, acceptance, 0
+        self._may_be_careful = may_be_careful
+        self.pace: Any = None
+        if step_size is None:
+            self._search(self._guess(1.0))
+        else:
+            self.pace = Fixed(jnp.asarray(step_size, states.logdensity.dtype))
+
+    def run(self, draws: int) -> Record:
+        """Make draws of every chain, with gradients."""
+        self.states, self.pace, record = self.runner(self.states, self.settings, self.pace, draws, gradients=True)
+        self.records = [*(self.records if self._keep else self.records[-_REMEMBERED + 1 :]), record]
+        self.n_grad += int(record.info.n_grad.sum())
+        return record
+
+    def change(self, settings: Settings, step_size: float | None = None) -> None:
+        """Go on with other settings, and look for their step size around one that is given, or the last.
+
+        Where the base metric has changed, a step has another length: then the density itself is asked.
+        """
+        before = self.settings.metric
+        moved = getattr(settings.metric, "inverse_mass", None) is not getattr(before, "inverse_mass", None)
+        if settings.metric is not before:
+            settings = settings._replace(metric=fitted(settings.metric, self.states.point.position[0]))
+            self.states = states_at(self.states.point.position, self.runner.density, settings.metric)
+        self.settings = settings
+        if isinstance(self.pace, Fixed):
+            return
+        if step_size is None:
+            step_size = self._guess(self.pace.step_size) if moved else self.pace.step_size
+        self._search(step_size)
+
+    def be_careful(self, acceptance: float) -> None:
+        """Look for another acceptance rate from now on, unless the user has asked for one."""
+        if self._may_be_careful:
+            self._target = acceptance
+
+    def settle(self) -> None:
+        """End the search for a step size."""
+        if isinstance(self.pace, DualAveraging):
+            self.pace = self.pace.settled()
+
+    def _search(self, step_size: Any) -> None:
+        self.pace = DualAveraging.around(step_size, self._target, self.states.logdensity.dtype)
+
+    def _guess(self, step_size: Any) -> Any:
+        """A step size for where the chains are."""
+        self._guesses += 1
+        dtype = self.states.logdensity.dtype
+        return first_step_size(
+            jax.random.fold_in(self._key, self._guesses),
+            self.states,
+            self.runner.density,
+            self.settings.metric,
+            jnp.asarray(step_size, dtype),
+            jnp.asarray(self._target, dtype),
+            kernel=self.runner.kernel,
+            walks=self.settings.trajectory is not None,
+        )

@@ -1,0 +1,68 @@
+"""What a set of constants is worth: effective draws for their cost, from a few draws."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+
+from mongepatch._extras import require
+from mongepatch.chains import Record, Settings
+from mongepatch.warmup.rehearsal import Rehearsal
+
+T = TypeVar("T")
+
+OVERHEAD = 1.0
+"""What a draw costs besides its trajectory, in gradients: noise, a record, a reader's time."""
+SEARCH = 0.4
+"""Share of a trial's draws in which the step size is looked for."""
+_MOST_PARAMETERS = 100
+"""Parameters that are looked at; in larger models, every so many."""
+
+
+class Trial(NamedTuple):
+    """Constants that were tried."""
+
+    settings: Settings
+    step_size: float
+    worth: float
+    """Effective draws for each gradient-equivalent that all chains together waited for."""
+
+
+def attempt(rehearsal: Rehearsal, settings: Settings, draws: int) -> Trial:
+    """Try some settings for a number of draws, at least 2: look for their step size, then measure."""
+    search = max(1, round(SEARCH * draws))
+    rehearsal.change(settings)
+    rehearsal.run(search)
+    rehearsal.settle()
+    record = rehearsal.run(max(1, draws - search))
+    return Trial(rehearsal.settings, float(rehearsal.pace.step_size), worth(record))
+
+
+def worth(record: Record) -> float:
+    """The least effective size over parameters and their squares, over what the draws cost.
+
+    Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
+    taken the longest. More effective draws than draws, as paths give that lead to the far side, count as draws: what is
+    won there is lost on squares.
+    """
+    chains, draws, dimension = record.position.shape
+    values = record.position[..., :: -(-dimension // _MOST_PARAMETERS)]
+    quantities = np.concatenate([values, (values - values.mean(axis=(0, 1))) ** 2], axis=-1)
+    if draws < 4 or not np.isfinite(quantities).all() or not (np.ptp(quantities, axis=(0, 1)) > 0).all():
+        return 0.0
+    ess = require("arviz_stats.base", "sample", "Warm-up").array_stats.ess
+    size = np.min(ess(quantities, chain_axis=0, draw_axis=1, method="mean"))
+    cost = chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()
+    return float(min(size, chains * draws) / cost)
+
+
+def climb(values: Sequence[T], start: int, attempt: Callable[[T], Trial], trials: int) -> Trial:
+    """The best of a few values in a row: try one and its neighbours, and go on to the better side."""
+    tried = {start: attempt(values[start])}
+    while len(tried) < trials:
+        best = max(tried, key=lambda i: tried[i].worth)
+        fresh = [i for i in (best - 1, best + 1) if 0 <= i < len(values) and i not in tried]
+        if not fresh:
+            break
+        tried[fresh[0]] = attempt(values[fresh[0]])
+    return max(tried.values(), key=lambda trial: trial.worth)
