@@ -328,3 +328,25 @@ def test_a_thousand_chains_in_one_call():
     summary = arviz_stats.summary(tree)
     assert list(summary.index) == [*(f"x[{i}]" for i in range(10)), "a"]
     assert {"mean", "sd", "r_hat"} <= set(summary.columns)
+
+
+def test_all_that_is_wrong_is_one_paragraph():
+    def heavy(x):
+        return -jnp.log1p(x @ x)
+
+    with pytest.warns(mp.SamplingWarning) as caught:
+        mp.sample(
+            heavy, jnp.full(2, 3.0), metric=mp.Euclidean(), trajectory=mp.Static(3), step_size=0.3, draws=200, warmup=0,
+            progress=False,
+        )  # fmt: skip
+    (warning,) = caught
+    assert "The chains do not agree" in str(warning.message)
+    assert "BFMI" in str(warning.message)
+
+
+def test_few_effective_draws_are_told_with_what_they_are_of():
+    with pytest.warns(mp.SamplingWarning, match=r"only \d+ effective draws of the (bulk|tails) of 'x'"):
+        mp.sample(
+            lambda x: -0.5 * x @ x, jnp.zeros(1), metric=mp.Euclidean(), trajectory=mp.Static(10), step_size=0.02,
+            draws=500, warmup=0, chains=1, progress=False,
+        )  # fmt: skip

@@ -225,7 +225,7 @@ def _sample(
 
 
 def _blackjax() -> ModuleType:
-    return require("blackjax", "baselines", "mongepatch.baselines")
+    return require("blackjax", "sample", "mongepatch.baselines")
 
 
 def _chain_keys(key: PRNGKey, chains: int) -> PRNGKey:

@@ -113,6 +113,22 @@ def uturn(
 
 
 @bench.command()
+def warmup(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains on regular posteriors.", min=100)] = 1000,
+    funnel_draws: Annotated[int, typer.Option(help="The same on funnels.", min=100)] = 15_000,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 5,
+    posteriordb: Annotated[
+        Path | None,
+        typer.Option(help="A folder of posteriordb's data and reference draws, if you have one."),
+    ] = None,
+) -> None:
+    """What automatic warm-up finds and is worth, beside BlackJAX's NUTS."""
+    from mongepatch.bench.warmup import run
+
+    run(draws=draws, funnel_draws=funnel_draws, seeds=range(seeds), posteriordb=posteriordb)
+
+
+@bench.command()
 def progress(
     rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
 ) -> None:

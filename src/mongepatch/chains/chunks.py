@@ -75,3 +75,8 @@ def run_chunk(
     empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
     result: tuple[State, P, Rows] = jax.lax.fori_loop(0, count, body, (states, pace, empty))
     return result
+
+
+def compiled_programs() -> int:
+    """How many samplers have been compiled so far."""
+    return int(run_chunk._cache_size())  # type: ignore[attr-defined]  # jit's own count, which has no other name

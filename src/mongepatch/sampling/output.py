@@ -35,6 +35,7 @@ def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapp
         dims={name: list(dims) for name, dims in target.dims.items()},
         coords={name: list(labels) for name, labels in target.coords.items()},
         attrs=dict.fromkeys(groups, common),
+        save_warmup=True,  # where there is any
         check_conventions=False,  # it doubts trees with more chains than draws, which are right here
     )
     for name, group in groups.items():

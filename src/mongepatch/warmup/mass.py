@@ -21,7 +21,7 @@ FEWEST = 10
 """Draws below which nothing is learnt."""
 _MOST_ROWS = 4000
 """Draws that are looked at: more of them would cost time and say nothing new."""
-_PRIOR_DRAWS = 1.0
+_PRIOR_DRAWS = 0.1
 """How many draws the guess M⁻¹ = S² is worth, against directions of which the draws say little."""
 _OUTLIER = 3.0
 """Gradients of more than so many median lengths count less: one visit to a steep corner must not decide on M."""
@@ -140,8 +140,9 @@ def _span(x: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 
 def _covariance(rows: np.ndarray) -> np.ndarray:
-    """Scatter of the rows, to which the identity adds a few draws of its own."""
-    return (rows.T @ rows + _PRIOR_DRAWS * np.eye(rows.shape[1])) / (len(rows) + _PRIOR_DRAWS)
+    """Scatter of the rows, to which the identity, in their own scale, adds a few draws."""
+    own = _PRIOR_DRAWS * (rows**2).mean() * np.eye(rows.shape[1])
+    return (rows.T @ rows + own) / (len(rows) + _PRIOR_DRAWS)
 
 
 def _roots(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

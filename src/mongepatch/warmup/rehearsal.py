@@ -36,6 +36,8 @@ class Rehearsal:
         self.runner, self.states, self.settings = runner, states, settings
         self.records: list[Record] = []
         """The last draws; where they are kept, all of them."""
+        self.draws = 0
+        """Draws of each chain so far."""
         self.n_grad = 0
         """Gradient-equivalents so far, of all chains."""
         self._keep = keep
@@ -51,6 +53,7 @@ class Rehearsal:
         """Make draws of every chain, with gradients."""
         self.states, self.pace, record = self.runner(self.states, self.settings, self.pace, draws, gradients=True)
         self.records = [*(self.records if self._keep else self.records[-_REMEMBERED + 1 :]), record]
+        self.draws += draws
         self.n_grad += int(record.info.n_grad.sum())
         return record
 

@@ -47,13 +47,11 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
         _basics(rehearsal, unknowns, draws)
         rehearsal.settle()
         return Choice("", "")
-    first = round(_BASICS * draws)
-    left = draws - first
-    _basics(rehearsal, unknowns, first)
+    _basics(rehearsal, unknowns, round(_BASICS * draws))
     rough = _roughness(rehearsal)
     metric = _metric(rehearsal, unknowns, rough)
-    trajectory, spent = _trajectory(rehearsal, unknowns, rough, draws)
-    _basics(rehearsal, unknowns, left - spent)
+    trajectory = _trajectory(rehearsal, unknowns, rough, draws)
+    _basics(rehearsal, unknowns, draws - rehearsal.draws)
     rehearsal.settle()
     return Choice(metric, trajectory)
 
@@ -69,8 +67,9 @@ def _basics(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> None:
 
 
 def _roughness(rehearsal: Rehearsal) -> float:
-    """Share of divergent trajectories of late; the first windows, far from anywhere, do not count."""
-    return float(np.mean(np.concatenate([record.info.diverging.ravel() for record in rehearsal.records[-2:]])))
+    """Share of divergent trajectories in the later halves of the last windows, where the step size is about right."""
+    late = [record.info.diverging[:, record.info.diverging.shape[1] // 2 :] for record in rehearsal.records[-2:]]
+    return float(np.mean(np.concatenate(late, axis=1)))
 
 
 def _metric(rehearsal: Rehearsal, unknowns: Unknowns, rough: float) -> str:
@@ -93,24 +92,22 @@ def _metric(rehearsal: Rehearsal, unknowns: Unknowns, rough: float) -> str:
     return f"metric Monge, α = {alpha:.2g}: {reason}"
 
 
-def _trajectory(rehearsal: Rehearsal, unknowns: Unknowns, rough: float, draws: int) -> tuple[str, int]:
-    """Choose between NUTS and static trajectories of some length; say what was chosen, and how many draws it took."""
+def _trajectory(rehearsal: Rehearsal, unknowns: Unknowns, rough: float, draws: int) -> str:
+    """Choose between NUTS and static trajectories of some length; say what was chosen."""
     if not unknowns.length:
-        return "", 0
+        return ""
     if unknowns.nuts and rough > ROUGH:
-        return "trajectory NUTS: some trajectories diverge, and a short run cannot tell how long they should be", 0
-    spent = round(_LENGTH * draws)
+        return "trajectory NUTS: some trajectories diverge, and a short run cannot tell how long they should be"
     rival: Trial | None = None
     if unknowns.nuts:
         rival = attempt(rehearsal, rehearsal.settings, round(_TRIAL * draws))
-        spent += round(_TRIAL * draws)
     typical = float(rehearsal.records[-1].info.n_steps.mean()) / 2
     best = choose_length(rehearsal, typical, round(_LENGTH * draws))
     if rival is not None and best.worth < _MARGIN * rival.worth:
         rehearsal.change(rival.settings, rival.step_size)
-        return "trajectory NUTS: worth more than static ones", spent
+        return "trajectory NUTS: worth more than static ones"
     rehearsal.change(best.settings, best.step_size)
     assert isinstance(best.settings.trajectory, Static)
     longest = int(best.settings.trajectory.num_steps)
     gain = f": worth {best.worth / rival.worth:.1f} times NUTS" if rival is not None and rival.worth > 0 else ""
-    return f"trajectory static, up to {longest} steps{gain}", spent
+    return f"trajectory static, up to {longest} steps{gain}"

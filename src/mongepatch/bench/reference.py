@@ -1,0 +1,49 @@
+"""How far draws are from what is known, in Monte Carlo standard errors."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from mongepatch._extras import require
+
+
+class Known(NamedTuple):
+    """Mean and standard deviation of a quantity, and how well they are known."""
+
+    mean: float
+    sd: float
+    mean_error: float = 0.0
+    sd_error: float = 0.0
+
+
+def known_from(draws: Mapping[str, np.ndarray]) -> dict[str, Known]:
+    """What draws [chain, draw] say of each quantity."""
+    mcse = require("arviz_stats.base", "sample", "A bench").array_stats.mcse
+
+    def known(values: np.ndarray) -> Known:
+        errors = (float(mcse(values, chain_axis=0, draw_axis=1, method=method)) for method in ("mean", "sd"))
+        return Known(float(values.mean()), float(values.std()), *errors)
+
+    return {name: known(values) for name, values in draws.items()}
+
+
+def largest_deviation(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> float:
+    """The largest difference of a mean or a standard deviation from the truth, in standard errors of both."""
+    deviations = []
+    for name, seen in known_from({name: draws[name] for name in truth}).items():
+        right = truth[name]
+        deviations += [
+            abs(seen.mean - right.mean) / np.hypot(seen.mean_error, right.mean_error),
+            abs(seen.sd - right.sd) / np.hypot(seen.sd_error, right.sd_error),
+        ]
+    return float(np.max(deviations))
+
+
+def flattened(draws: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Every scalar of draws [chain, draw, …] by a name of its own."""
+    flat = {}
+    for name, values in draws.items():
+        for index in np.ndindex(values.shape[2:]):
+            flat[f"{name}{list(index) if index else ''}"] = values[(slice(None), slice(None), *index)]
+    return flat

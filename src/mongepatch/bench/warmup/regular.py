@@ -1,0 +1,115 @@
+"""Where NUTS does well: as good or better for the same gradients, right, and from a bad start too."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch import baselines
+from mongepatch._extras import require
+from mongepatch.bench.effective import ess_per_1000_grads
+from mongepatch.bench.quiet import sample_quietly
+from mongepatch.bench.reference import largest_deviation
+from mongepatch.bench.tables import show
+from mongepatch.bench.warmup.problems import Problem
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+FAR = 10.0
+"""How many standard deviations away from the mean a bad start is."""
+SHORT = 500
+"""Draws of a warm-up from there."""
+
+
+class Line(NamedTuple):
+    """What is measured of one problem."""
+
+    name: str
+    ours: float
+    theirs: float
+    ratio: float
+    deviation: float
+    """The largest over all seeds, in standard errors."""
+    chosen: str
+
+
+def measure(problem: Problem, draws: int, seeds: Sequence[int]) -> Line:
+    """Medians over seeds of effective draws for their gradients, ours and BlackJAX's."""
+    ours, theirs, deviations = [], [], []
+    for seed in seeds:
+        tree = sample_quietly(problem.target, problem.init, draws=draws, seed=seed, progress=False)
+        ours.append(ess_per_1000_grads(tree))
+        deviations.append(largest_deviation(problem.quantities(_arrays(tree)), problem.truth))
+        theirs.append(ess_per_1000_grads(baselines.nuts(problem.target, problem.init, draws=draws, seed=seed)))
+    ratio = float(np.median(ours) / np.median(theirs))
+    chosen = str(tree["posterior"].attrs["chosen"])
+    return Line(problem.name, float(np.median(ours)), float(np.median(theirs)), ratio, max(deviations), chosen)
+
+
+def far_start(problem: Problem, draws: int, seeds: Sequence[int]) -> tuple[float, float]:
+    """The largest R̂ and deviation over seeds of runs that start far away and warm up shortly."""
+    rhat = require("arviz_stats", "sample", "A bench").rhat
+    worst, deviations = [], []
+    for seed in seeds:
+        tree = sample_quietly(
+            problem.target,
+            far_points(problem, seed),
+            init_per_chain=True,
+            draws=draws,
+            warmup=SHORT,
+            seed=seed,
+            progress=False,
+        )
+        worst.append(max(float(values.max()) for values in rhat(tree["posterior"].to_dataset()).values()))
+        deviations.append(largest_deviation(problem.quantities(_arrays(tree)), problem.truth))
+    return max(worst), max(deviations)
+
+
+def far_points(problem: Problem, seed: int, chains: int = 4) -> Any:
+    """A point for each chain, `FAR` standard deviations away from the mean in a random direction."""
+    rows = problem.typical
+    directions = np.random.default_rng(seed).normal(size=(chains, len(rows)))
+    directions *= FAR / np.linalg.norm(directions, axis=1, keepdims=True)
+    # A random combination of centred draws is random in the posterior's own scale and correlations.
+    points = rows.mean(axis=0) + directions @ (rows - rows.mean(axis=0))
+    return jax.vmap(problem.target.layout.tree)(jnp.asarray(points))
+
+
+def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list[Line]:
+    """Print a line for each problem."""
+    lines, starts = [], []
+    for problem in problems:
+        print(f"{problem.name} …", file=sys.stderr, flush=True)
+        lines.append(measure(problem, draws, seeds))
+        starts.append(far_start(problem, draws, seeds))
+    show(
+        f"Everything automatic, 4 × {draws:,} draws, medians of {len(seeds)} seeds",
+        ("", "ours", "BlackJAX NUTS", "ratio", "worst error", "far start: R̂", "worst error", "chosen (last seed)"),
+        [
+            (
+                line.name,
+                f"{line.ours:.3g}",
+                f"{line.theirs:.3g}",
+                f"{line.ratio:.2f}",
+                f"{line.deviation:.1f}",
+                f"{r_hat:.3f}",
+                f"{deviation:.1f}",
+                line.chosen,
+            )
+            for line, (r_hat, deviation) in zip(lines, starts, strict=True)
+        ],
+        [
+            "ours, BlackJAX NUTS: least effective size of bulk, tail and squares for each 1000 gradient-equivalents.",
+            "worst error: largest deviation of a mean or standard deviation over all quantities and seeds, in standard "
+            f"errors. far start: {FAR:.0f} standard deviations from the mean, {SHORT} draws of warm-up.",
+        ],
+    )
+    return lines
+
+
+def _arrays(tree: "DataTree") -> dict[str, np.ndarray]:
+    return {str(name): np.asarray(values) for name, values in tree["posterior"].to_dataset().items()}

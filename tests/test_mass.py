@@ -1,0 +1,116 @@
+"""The base metric that warm-up finds."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mongepatch as mp
+from mongepatch.metrics.low_rank import LowRank
+from mongepatch.warmup.mass import capacity, estimate
+
+RNG = np.random.default_rng(0)
+
+
+def covariance(dimension, condition):
+    axes, _ = np.linalg.qr(np.random.default_rng(1).normal(size=(dimension, dimension)))
+    return (axes * np.geomspace(1.0, condition, dimension)) @ axes.T
+
+
+def matrix(mass, dimension):
+    return np.asarray(jax.vmap(mass.apply)(jnp.eye(dimension)))
+
+
+def whitened_condition(mass, sigma):
+    root = np.asarray(jax.vmap(mass.root)(jnp.eye(len(sigma)))).T
+    inverse = np.linalg.inv(root)
+    eigenvalues = np.linalg.eigvalsh(inverse @ sigma @ inverse.T)
+    return eigenvalues[-1] / eigenvalues[0]
+
+
+def room(dimension, structure="auto"):
+    return LowRank.identity(dimension, capacity(dimension, structure))
+
+
+@pytest.mark.parametrize("dimension", [5, 40])
+@pytest.mark.parametrize("rank", [0, 3])
+def test_low_rank_is_the_matrix_that_it_says(dimension, rank):
+    scale = jnp.asarray(RNG.uniform(0.5, 2.0, dimension))
+    directions = np.zeros((dimension, 4))
+    directions[:, :rank] = np.linalg.qr(RNG.normal(size=(dimension, rank)))[0]
+    eigenvalues = np.ones(4)
+    eigenvalues[:rank] = RNG.uniform(0.1, 10.0, rank)
+    mass = LowRank(scale, jnp.asarray(directions), jnp.asarray(eigenvalues))
+    whole = (
+        np.asarray(scale)[:, None]
+        * (np.eye(dimension) + (directions * (eigenvalues - 1)) @ directions.T)
+        * np.asarray(scale)
+    )
+    v = jnp.asarray(RNG.normal(size=dimension))
+    np.testing.assert_allclose(mass.apply(v), whole @ v, rtol=1e-12)
+    np.testing.assert_allclose(mass.solve(v), np.linalg.solve(whole, v), rtol=1e-10)
+    np.testing.assert_allclose(mass.root(mass.root_transposed(v)), whole @ v, rtol=1e-12)
+    np.testing.assert_allclose(mass.log_det_mass(), -np.linalg.slogdet(whole)[1], rtol=1e-12)
+
+
+def test_low_rank_serves_the_monge_metric_like_the_matrix():
+    sigma = covariance(3, 10.0)
+    draws = RNG.multivariate_normal(np.zeros(3), sigma, size=(4, 500))
+    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(3), "dense")
+    paths = [
+        mp.integrate(lambda x: -0.25 * (x**4).sum(), mp.Monge(0.7, base), jnp.ones(3), jnp.ones(3), 0.1, 5)
+        for base in (mass, matrix(mass, 3))
+    ]
+    np.testing.assert_allclose(paths[0].position, paths[1].position, rtol=1e-9)
+    np.testing.assert_allclose(np.diff(paths[0].energy), np.diff(paths[1].energy), atol=1e-9)
+
+
+@pytest.mark.parametrize("where", [0.0, 100.0])
+def test_a_normal_density_is_known_from_few_draws_anywhere(where):
+    sigma = covariance(20, 1e4)
+    draws = RNG.multivariate_normal(np.full(20, where), sigma / 100, size=(4, 40))  # a tenth of the spread
+    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(20), "auto")
+    assert whitened_condition(mass, sigma) < 3.0
+    assert np.trace(matrix(mass, 20)) == pytest.approx(np.trace(sigma), rel=0.05)  # of the whole spread
+
+
+def test_structure_is_chosen_by_what_holds_on_other_draws():
+    independent = RNG.standard_t(5, size=(4, 15, 60))
+    slopes = -6 * independent / (5 + independent**2)
+    assert (np.asarray(estimate(independent, slopes, room(60), "auto").eigenvalues) == 1).all()
+    sigma = covariance(60, 100.0)
+    draws = RNG.multivariate_normal(np.zeros(60), sigma, size=(4, 200))
+    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(60), "auto")
+    assert (np.asarray(mass.eigenvalues) != 1).sum() == 60
+    assert (np.asarray(estimate(draws, -draws, room(60, "diagonal"), "diagonal").eigenvalues) == 1).all()
+
+
+@pytest.mark.parametrize("draws", [3, 10, 30])
+@pytest.mark.parametrize("dimension", [50, 300])
+def test_few_draws_make_no_wild_metric(draws, dimension):
+    values = RNG.standard_t(3, size=(4, draws, dimension))
+    slopes = -4 * values / (3 + values**2)
+    eigenvalues = np.linalg.eigvalsh(matrix(estimate(values, slopes, room(dimension), "auto"), dimension))
+    assert eigenvalues.min() > 1e-3
+    assert eigenvalues.max() < 1e3
+
+
+def test_a_visit_to_a_steep_corner_does_not_decide():
+    draws = RNG.normal(size=(4, 250, 2))
+    slopes = -draws.copy()
+    slopes[0, :5] *= 1e4
+    np.testing.assert_allclose(matrix(estimate(draws, slopes, room(2), "auto"), 2), np.eye(2), atol=0.35)
+
+
+def test_chains_that_stand_still_or_break_teach_nothing():
+    before = room(2)
+    still = np.ones((4, 50, 2))
+    assert estimate(still, still, before, "auto") is before
+    assert estimate(np.full((4, 50, 2), np.nan), still, before, "auto") is before
+
+
+def test_directions_are_limited_in_many_dimensions():
+    assert capacity(1000, "auto") < 100
+    assert capacity(100, "auto") == 100
+    assert capacity(1000, "dense") == 1000
+    assert capacity(5, "diagonal") == 0

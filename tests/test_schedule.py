@@ -1,0 +1,83 @@
+"""Windows of warm-up, trials, and the climb from one to the next."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from mongepatch.chains import Record, Settings
+from mongepatch.kernels import Info
+from mongepatch.metrics import Euclidean
+from mongepatch.warmup.schedule import windows
+from mongepatch.warmup.trial import OVERHEAD, Trial, climb, worth
+
+
+@pytest.mark.parametrize("total", [0, 1, 5, 20, 39, 40, 100, 350, 500, 1000, 10_000])
+@pytest.mark.parametrize("mass", [False, True])
+def test_windows_hold_all_draws(total, mass):
+    made = windows(total, mass=mass)
+    assert sum(window.draws for window in made) == total
+    assert all(window.draws > 0 for window in made)
+    if made:
+        assert not made[-1].mass  # the step size has the last word
+
+
+def test_windows_grow():
+    lengths = [window.draws for window in windows(1000, mass=True) if window.mass]
+    assert len(lengths) >= 4
+    assert all(later > earlier for earlier, later in itertools.pairwise(lengths))
+    assert windows(1000, mass=True)[-1].draws >= 100
+
+
+def record(values, n_grad):
+    chains, draws, _ = values.shape
+    info = Info(**dict.fromkeys(Info._fields))._replace(n_grad=np.broadcast_to(n_grad, (chains, draws)))
+    return Record(values, None, info)
+
+
+def autoregressive(correlation, rng, shape=(4, 2000, 3)):
+    noise = rng.normal(size=shape)
+    values = noise.copy()
+    for i in range(1, shape[1]):
+        values[:, i] = correlation * values[:, i - 1] + np.sqrt(1 - correlation**2) * noise[:, i]
+    return values
+
+
+def test_worth_is_effective_draws_for_their_cost():
+    rng = np.random.default_rng(0)
+    assert worth(record(autoregressive(0.0, rng), 9)) == pytest.approx(1 / (9 + OVERHEAD), rel=0.15)
+    expected = (1 - 0.8) / (1 + 0.8) / (9 + OVERHEAD)
+    assert worth(record(autoregressive(0.8, rng), 9)) == pytest.approx(expected, rel=0.25)
+
+
+def test_draws_that_jump_to_the_far_side_are_not_worth_more_than_independent_ones():
+    values = autoregressive(-0.9, np.random.default_rng(0))
+    assert worth(record(values, 9)) < 0.5 / (9 + OVERHEAD)  # their squares hang together
+
+
+def test_all_chains_wait_for_the_slowest():
+    values = autoregressive(0.0, np.random.default_rng(0))
+    slow = np.ones((4, 2000), int)
+    slow[0] = 19
+    assert worth(record(values, slow)) == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
+
+
+def test_draws_that_do_not_move_are_worth_nothing():
+    assert worth(record(np.ones((4, 100, 2)), 1)) == 0.0
+    assert worth(record(np.full((4, 100, 2), np.nan), 1)) == 0.0
+
+
+@pytest.mark.parametrize(("best", "start"), [(0, 3), (5, 3), (3, 3), (9, 2)])
+def test_the_climb_goes_to_the_better_side(best, start):
+    tried = []
+
+    def attempt(value):
+        tried.append(value)
+        return Trial(Settings(Euclidean(), None), float(value), -abs(value - best))
+
+    found = climb(range(10), start, attempt, 20)
+    assert found.step_size == best
+    assert len(tried) == len(set(tried))
+    tried.clear()
+    climb(range(10), start, attempt, 3)
+    assert len(tried) == 3
