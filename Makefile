@@ -43,6 +43,8 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench kernels
 	$(BIN)/mongepatch bench implicit
 	$(BIN)/mongepatch bench uturn
+	$(BIN)/mongepatch bench alpha
+	$(BIN)/mongepatch bench warmup
 	$(BIN)/mongepatch bench progress
 
 clean:

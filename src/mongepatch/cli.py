@@ -129,6 +129,16 @@ def warmup(
 
 
 @bench.command()
+def alpha(
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 5,
+) -> None:
+    """Two ways to find α: a tournament of effective draws, and the curvature where it is largest."""
+    from mongepatch.bench import alpha as module
+
+    module.run(seeds=range(seeds))
+
+
+@bench.command()
 def progress(
     rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
 ) -> None:

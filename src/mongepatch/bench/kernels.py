@@ -8,7 +8,6 @@ import numpy as np
 from mongepatch import baselines, datasets
 from mongepatch.bench.effective import smallest_ess
 from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.steps import step_size_for
 from mongepatch.bench.tables import show
 from mongepatch.errors import DataError, SettingError
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
@@ -22,7 +21,9 @@ if TYPE_CHECKING:
 REGRESSIONS, FUNNELS = ("heart", "german", "australian"), (1, 5)
 PROBLEMS = (*REGRESSIONS, *(f"funnel-{dimension}" for dimension in FUNNELS))
 ACCEPTANCE = 0.8
-"""What step sizes without a preset are chosen for."""
+"""What step sizes without a preset are found for, in warm-up."""
+WARMUP = 200
+"""Draws of a warm-up, at least."""
 
 
 class Problem(NamedTuple):
@@ -99,21 +100,21 @@ def measure(
 ) -> tuple[float, "DataTree"]:
     """The step size, and draws made with it."""
     draws = round(contender.share * draws)
-    settings: dict[str, Any] = {
-        "init": init,
-        "init_spread": 0.1,
-        "metric": contender.metric,
-        "kernel": contender.kernel,
-        "trajectory": contender.trajectory,
-        "seed": seed,
-    }
-    step_size = contender.step_size
-    if step_size is None:
-        step_size = step_size_for(ACCEPTANCE, 0.3, problem.target, **settings)
-    warmup = draws // 3
-    tree = sample_quietly(problem.target, step_size=step_size, draws=draws, warmup=warmup, progress=False, **settings)
-    tree["posterior"].attrs["sampling_time"] *= draws / (draws + warmup)  # of the draws that are kept
-    return step_size, tree
+    tree = sample_quietly(
+        problem.target,
+        init,
+        init_spread=0.1,
+        metric=contender.metric,
+        kernel=contender.kernel,
+        trajectory=contender.trajectory,
+        step_size=contender.step_size,
+        target_acceptance=ACCEPTANCE,
+        draws=draws,
+        warmup=max(draws // 3, WARMUP),
+        seed=seed,
+        progress=False,
+    )
+    return tree["posterior"].attrs["step_size"], tree
 
 
 def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:

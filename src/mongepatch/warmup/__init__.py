@@ -2,6 +2,17 @@
 
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.unknowns import MetricName, TrajectoryName, Unknowns, begin
-from mongepatch.warmup.warmup import ACCEPTANCE, Choice, warm_up
+from mongepatch.warmup.warmup import ACCEPTANCE, Choice, basics, roughness, warm_up
 
-__all__ = ["ACCEPTANCE", "Choice", "MetricName", "Rehearsal", "TrajectoryName", "Unknowns", "begin", "warm_up"]
+__all__ = [
+    "ACCEPTANCE",
+    "Choice",
+    "MetricName",
+    "Rehearsal",
+    "TrajectoryName",
+    "Unknowns",
+    "basics",
+    "begin",
+    "roughness",
+    "warm_up",
+]

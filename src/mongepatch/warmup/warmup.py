@@ -44,19 +44,19 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
     """Find what is unknown in this many draws of every chain."""
     questions = unknowns.metric or unknowns.alpha or unknowns.length
     if not questions or draws < FEWEST:
-        _basics(rehearsal, unknowns, draws)
+        basics(rehearsal, unknowns, draws)
         rehearsal.settle()
         return Choice("", "")
-    _basics(rehearsal, unknowns, round(_BASICS * draws))
-    rough = _roughness(rehearsal)
+    basics(rehearsal, unknowns, round(_BASICS * draws))
+    rough = roughness(rehearsal)
     metric = _metric(rehearsal, unknowns, rough)
     trajectory = _trajectory(rehearsal, unknowns, rough, draws)
-    _basics(rehearsal, unknowns, draws - rehearsal.draws)
+    basics(rehearsal, unknowns, draws - rehearsal.draws)
     rehearsal.settle()
     return Choice(metric, trajectory)
 
 
-def _basics(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> None:
+def basics(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> None:
     """Step size, and M where it is unknown."""
     for window in windows(draws, mass=unknowns.structure is not None):
         record = rehearsal.run(window.draws)
@@ -66,7 +66,7 @@ def _basics(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> None:
             rehearsal.change(rehearsal.settings._replace(metric=replace(metric, inverse_mass=base)))
 
 
-def _roughness(rehearsal: Rehearsal) -> float:
+def roughness(rehearsal: Rehearsal) -> float:
     """Share of divergent trajectories in the later halves of the last windows, where the step size is about right."""
     late = [record.info.diverging[:, record.info.diverging.shape[1] // 2 :] for record in rehearsal.records[-2:]]
     return float(np.mean(np.concatenate(late, axis=1)))
