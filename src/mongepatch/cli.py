@@ -118,14 +118,17 @@ def warmup(
     funnel_draws: Annotated[int, typer.Option(help="The same on funnels.", min=100)] = 15_000,
     seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 5,
     posteriordb: Annotated[
-        Path | None,
-        typer.Option(help="A folder of posteriordb's data and reference draws, if you have one."),
+        Path | None, typer.Option(help="A folder of posteriordb's data and reference draws, if you have one.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="heart, german, australian, normal, funnels or a name of posteriordb; by default all."),
     ] = None,
 ) -> None:
     """What automatic warm-up finds and is worth, beside BlackJAX's NUTS."""
     from mongepatch.bench.warmup import run
 
-    run(draws=draws, funnel_draws=funnel_draws, seeds=range(seeds), posteriordb=posteriordb)
+    run(draws=draws, funnel_draws=funnel_draws, seeds=range(seeds), posteriordb=posteriordb, only=only or ())
 
 
 @bench.command()

@@ -83,9 +83,11 @@ def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list
     """Print a line for each problem."""
     lines, starts = [], []
     for problem in problems:
-        print(f"{problem.name} …", file=sys.stderr, flush=True)
         lines.append(measure(problem, draws, seeds))
         starts.append(far_start(problem, draws, seeds))
+        print(f"{problem.name}: {lines[-1].ratio:.2f}", file=sys.stderr, flush=True)  # the table comes at the end
+    if not lines:
+        return []
     show(
         f"Everything automatic, 4 × {draws:,} draws, medians of {len(seeds)} seeds",
         ("", "ours", "BlackJAX NUTS", "ratio", "worst error", "far start: R̂", "worst error", "chosen (last seed)"),
