@@ -1,6 +1,7 @@
 """The command line, at sizes that take seconds."""
 
 import time
+from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
@@ -88,6 +89,7 @@ def test_bench_uturn(monkeypatch):
     first = uturn.problems()[:1]
     monkeypatch.setattr(uturn, "problems", lambda: first)
     monkeypatch.setattr(uturn, "STEPS", (1.0,))
+    monkeypatch.setattr(uturn, "Rule", Literal["trapezoid", "chord"])
     assert "trapezoid" in invoke("bench", "uturn", "--draws", "100")
 
 
