@@ -1,3 +1,14 @@
 import jax
+import pytest
 
 jax.config.update("jax_enable_x64", True)
+# Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.
+jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.fixture
+def optimized():
+    """Compiles as for users: for tests that draw for long, or that look at compiled programs, times or rounding."""
+    jax.config.update("jax_disable_most_optimizations", False)
+    yield
+    jax.config.update("jax_disable_most_optimizations", True)

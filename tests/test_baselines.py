@@ -1,5 +1,7 @@
 """BlackJAX's samplers behind our interface: right moments, and the names, shapes and costs that `sample` has."""
 
+import functools
+
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -36,9 +38,19 @@ def assert_mean(values, expected):
     assert (np.abs(of_chains.mean(axis=0) - expected) < 4 * errors).all()
 
 
+CHAINS, DRAWS, WARMUP = 100, 200, 300
+
+
+@functools.cache
+def tree_of(name):
+    """A run of a method: two tests look at it."""
+    settings = {"chains": CHAINS, "draws": DRAWS, "warmup": WARMUP, "target_acceptance": 0.7}
+    return METHODS[name](gaussian, INIT, **settings)
+
+
 @pytest.mark.parametrize("name", METHODS)
 def test_moments_of_a_correlated_gaussian(name):
-    tree = METHODS[name](gaussian, INIT, chains=100, draws=200, warmup=300, target_acceptance=0.7)
+    tree = tree_of(name)
     posterior, stats = tree["posterior"], tree["sample_stats"]
     x = np.concatenate([posterior["b.c"].values, posterior["a"].values[..., None]], axis=-1)
     assert_mean(x, MEAN)
@@ -53,10 +65,10 @@ def test_moments_of_a_correlated_gaussian(name):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_tree_has_the_schema_of_sample(name):
-    tree = METHODS[name](gaussian, INIT, chains=3, draws=40, warmup=50)
+    tree = tree_of(name)
     assert isinstance(tree, xr.DataTree)
     assert set(tree.children) == {"posterior", "sample_stats"}
-    assert dict(tree["posterior"].sizes) == {"chain": 3, "draw": 40, "b.c_dim_0": 2}
+    assert dict(tree["posterior"].sizes) == {"chain": CHAINS, "draw": DRAWS, "b.c_dim_0": 2}
     assert set(tree["posterior"].data_vars) == {"a", "b.c"}
     stats = tree["sample_stats"]
     assert set(stats.data_vars) == STATS | ({"accepted"} if name == "hmc" else {"tree_depth", "reached_max_treedepth"})
@@ -64,7 +76,7 @@ def test_tree_has_the_schema_of_sample(name):
     assert stats["diverging"].dtype == bool
     assert np.issubdtype(stats["n_steps"].dtype, np.integer)
     np.testing.assert_array_equal(stats["n_grad"], stats["n_steps"])
-    assert len(np.unique(stats["step_size"])) == 3  # every chain has its own
+    assert len(np.unique(stats["step_size"])) == CHAINS  # every chain has its own
     draw = {"a": tree["posterior"]["a"].values[1, 2], "b": {"c": tree["posterior"]["b.c"].values[1, 2]}}
     assert stats["lp"].values[1, 2] == pytest.approx(gaussian(draw))
     for group in tree.children:
@@ -72,14 +84,14 @@ def test_tree_has_the_schema_of_sample(name):
         assert attrs.keys() >= ATTRS
         assert attrs["inference_library"] == "blackjax"
         assert attrs["sampler"] == name.split(",")[0]
-        assert attrs["tuning_steps"] == 50
+        assert attrs["tuning_steps"] == WARMUP
         assert attrs["sampling_time"] > 0
         assert attrs["warmup_time"] > 0
         assert type(attrs["warmup_n_grad"]) is int
-        assert attrs["warmup_n_grad"] >= 3 * 50
+        assert attrs["warmup_n_grad"] >= CHAINS * WARMUP
     if name == "hmc":
         assert (stats["n_steps"] == 5).all()
-        assert tree["posterior"].attrs["warmup_n_grad"] == 3 * 50 * 5
+        assert tree["posterior"].attrs["warmup_n_grad"] == CHAINS * WARMUP * 5
 
 
 def test_trees_are_no_deeper_than_asked():

@@ -13,6 +13,8 @@ import mongepatch as mp
 from mongepatch import kernels
 from mongepatch.kernels.base import init
 
+pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
+
 REPLICATIONS, GROUPS = 800, 4
 BURN_IN, KEPT, THIN = 200, 63, 8
 BINS = 16

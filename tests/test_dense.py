@@ -122,16 +122,20 @@ def test_dense_metrics_agree_with_automatic_differentiation(case):
 @pytest.mark.parametrize("alpha", [0.0, 0.7])
 def test_the_force_of_closed_forms_is_the_derivative_of_the_hamiltonian(alpha):
     density, metric = QUARTIC, mp.Monge(alpha, [0.5, 1.0, 2.0, 1.5])
-    x, noise = (values[0] for values in phase_points("quartic"))
-    point, slope = metric.at(density, x)
-    v = metric.velocity_from_noise(point, noise)
-    p = metric.momentum(point, v)
 
-    def energy(y):
-        there, _ = metric.at(density, y)
-        return -density(y) + 0.5 * metric.log_det(there) + 0.5 * p @ metric.velocity(there, p)
+    @jax.jit
+    def compare(x, noise):
+        point, slope = metric.at(density, x)
+        v = metric.velocity_from_noise(point, noise)
+        p = metric.momentum(point, v)
 
-    assert relative_error(metric.force(point, slope, v), -jax.grad(energy)(x)) < 1e-10
+        def energy(y):
+            there, _ = metric.at(density, y)
+            return -density(y) + 0.5 * metric.log_det(there) + 0.5 * p @ metric.velocity(there, p)
+
+        return relative_error(metric.force(point, slope, v), -jax.grad(energy)(x))
+
+    assert compare(*(values[0] for values in phase_points("quartic"))) < 1e-10
 
 
 def test_monge_as_a_dense_metric_is_monge():
@@ -157,16 +161,24 @@ def test_softabs_has_derivatives_where_eigenvalues_tie():
     def density(x):
         return -0.5 * x @ x - 0.25 * (x**2).sum() ** 2 - 0.1 * x[0] ** 3
 
-    metric, x, v = mp.SoftAbs(2.0), jnp.zeros(3), jnp.array([0.4, -0.3, 0.8])
-    point, slope = metric.at(density, x)
-    bend = metric.bend(point, slope, v)
-    assert np.isfinite(bend.omega).all()
-    step = 1e-5
-    change = (metric.at(density, x + step * v)[0].matrix - metric.at(density, x - step * v)[0].matrix) / (2 * step)
-    columns = jax.vmap(
-        lambda e: (metric.at(density, x + step * e)[0].matrix - metric.at(density, x - step * e)[0].matrix) @ v
-    )(jnp.eye(3)) / (2 * step)
-    np.testing.assert_allclose(bend.omega, 0.5 * (change + columns.T - columns), atol=1e-7)
+    metric, step = mp.SoftAbs(2.0), 1e-5
+
+    @jax.jit
+    def compare(x, v):
+        def G(x):
+            return metric.at(density, x)[0].matrix
+
+        def along(direction):
+            return (G(x + step * direction) - G(x - step * direction)) / (2 * step)
+
+        point, slope = metric.at(density, x)
+        changes = jax.vmap(along)(jnp.concatenate([v[None], jnp.eye(3)]))
+        columns = changes[1:] @ v
+        return metric.bend(point, slope, v).omega, 0.5 * (changes[0] + columns.T - columns)
+
+    omega, expected = compare(jnp.zeros(3), jnp.array([0.4, -0.3, 0.8]))
+    assert np.isfinite(omega).all()
+    np.testing.assert_allclose(omega, expected, atol=1e-7)
 
 
 def test_softabs_keeps_large_eigenvalues_and_lifts_small_ones():
@@ -178,12 +190,17 @@ def test_softabs_keeps_large_eigenvalues_and_lifts_small_ones():
 
 def test_logistic_information_survives_huge_logits():
     metric = mp.Fisher.logistic(np.eye(2) * 1e4)
-    point, slope = metric.at(lambda x: -0.5 * x @ x, jnp.array([3.0, -3.0]))
-    bend = metric.bend(point, slope, jnp.ones(2))
-    assert np.isfinite(point.matrix).all()
-    assert np.isfinite(bend.omega).all()
+
+    @jax.jit
+    def look(x, v):
+        point, slope = metric.at(lambda x: -0.5 * x @ x, x)
+        return point.matrix, metric.bend(point, slope, v).omega
+
+    for matrix in look(jnp.array([3.0, -3.0]), jnp.ones(2)):
+        assert np.isfinite(matrix).all()
 
 
+@pytest.mark.usefixtures("optimized")  # it is the memory of what users run
 def test_no_third_order_array_is_kept():
     """At D = 300 a D × D × D array would take 216 MB."""
     dimension = 300
@@ -213,7 +230,7 @@ def test_ready_made_fisher_metrics_are_the_expected_information():
     def score(y):
         return jax.grad(lambda b: y @ (design @ b) - jax.nn.softplus(design @ b).sum())(x)
 
-    scores = jax.vmap(score)(outcomes.astype(float))
+    scores = jax.jit(jax.vmap(score))(outcomes.astype(float))
     expected = np.asarray(scores.T @ scores / len(scores)) + np.eye(3) / 100.0
     point, _ = mp.Fisher.logistic(design).at(regression, x)
     np.testing.assert_allclose(point.matrix, expected, atol=0.05)
@@ -227,7 +244,7 @@ def test_the_information_of_a_funnel_is_the_expected_hessian(target):
     scale = jnp.sqrt(1.0 / target.information(jnp.append(jnp.zeros(draws.shape[1] - 1), neck))[0, 0])
     x = scale * jax.random.normal(jax.random.key(2), (200_000, draws.shape[1] - 1))
     positions = jnp.column_stack([x, jnp.full(len(x), neck)])
-    hessians = jax.vmap(jax.hessian(target.logdensity))(positions)
+    hessians = jax.jit(jax.vmap(jax.hessian(target.logdensity)))(positions)
     np.testing.assert_allclose(target.information(positions[0]), -hessians.mean(axis=0), atol=0.03)
 
 
@@ -324,6 +341,6 @@ def test_of_a_matrix_that_is_not_symmetric_the_symmetric_part_is_used():
 @pytest.mark.parametrize("kernel", ["lmc", "rmhmc"])
 def test_functions_in_double_precision_serve_positions_in_single(metric, kernel):
     algorithm = {"lmc": mp.lmc, "rmhmc": mp.rmhmc}[kernel](lambda x: -0.5 * x @ x, metric, 0.1, mp.Static(2))
-    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(2, jnp.float32)))
+    state, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(2, jnp.float32)))
     assert state.position.dtype == info.energy.dtype == jnp.float32
     assert info.failure == mp.Failure.NONE

@@ -81,6 +81,7 @@ def test_links_lead_somewhere(page):
             assert not anchor or anchor[1:] in {heading.lower().replace(" ", "-") for heading in headings}, anchor
 
 
+@pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short runs
 def test_the_pages_on_samplers_and_data_run():
     namespace = {}

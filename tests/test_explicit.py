@@ -25,6 +25,7 @@ def start(metric):
 def test_the_doubled_map_reverses_and_keeps_volume(metric):
     z = start(metric)
 
+    @jax.jit
     def run(z, step_size):
         return INTEGRATOR.run(DENSITY, metric, z, step_size, 5)
 

@@ -6,6 +6,8 @@ import pytest
 from mongepatch.bench.funnel import MERGED, PAPER, TRUTH, ks_distance, run_method
 from mongepatch.bench.methods import HMC
 
+pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
+
 
 @pytest.mark.parametrize("method", [MERGED, PAPER], ids=lambda method: method.scheme)
 def test_lmc_finds_the_marginal(method):

@@ -22,7 +22,7 @@ METRICS = {
 }
 EVERY = pytest.mark.parametrize(
     ("integrator", "metric"),
-    [pytest.param(i, m, id=f"{a}-{b}") for a, i in INTEGRATORS.items() for b, m in METRICS.items()],
+    [(integrator, metric) for integrator in INTEGRATORS for metric in METRICS],
 )
 DENSITY = DENSITIES["quartic"][0]
 
@@ -32,39 +32,45 @@ def start(metric):
     return x, metric.velocity_from_noise(metric.at(DENSITY, x)[0], noise)
 
 
+STARTS, STEPS = 17, 32
+
+
+@functools.cache
+def paths(integrator, metric):
+    """Paths from so many starts at a step size each: one size for all that is asked, so that it is compiled once."""
+
+    @jax.jit
+    @jax.vmap
+    def follow(x, v, step_size):
+        return mp.integrate(DENSITY, METRICS[metric], x, v, step_size, STEPS, integrator=INTEGRATORS[integrator])
+
+    return follow
+
+
 @EVERY
 def test_trajectories_reverse_and_change_volume_by_the_metric_alone(integrator, metric):
     """Volume in position and momentum is kept, so that in position and velocity it changes by the determinants of G."""
-    x, v = start(metric)
-    follow = functools.partial(mp.integrate, DENSITY, metric, integrator=integrator)
-
-    @jax.jit
-    def there_and_back(x, v):
-        there = follow(x, v, 0.1, 4)
-        back = follow(there.position[-1], there.velocity[-1], -0.1, 4)
-        return there, back.position[-1], back.velocity[-1]
-
-    there, x_back, v_back = there_and_back(x, v)
-    assert not there.failure.any()
-    assert relative_error(x_back, x) < 1e-7
-    assert relative_error(v_back, v) < 1e-7
-
-    def end(z):
-        path = follow(*jnp.split(z, 2), 0.1, 4)
-        return jnp.concatenate([path.position[-1], path.velocity[-1]])
-
-    z, step = jnp.concatenate([x, v]), 1e-4
-    ends = jax.jit(jax.vmap(end))(jnp.concatenate([z + step * jnp.eye(8), z - step * jnp.eye(8)]))
-    jacobian = (ends[:8] - ends[8:]).T / (2 * step)
-    np.testing.assert_allclose(there.log_volume[-1], np.linalg.slogdet(jacobian)[1], atol=1e-5)
+    follow, n = paths(integrator, metric), 4
+    z, step = jnp.concatenate(start(METRICS[metric])), 1e-4
+    starts = jnp.concatenate([z[None], z + step * jnp.eye(8), z - step * jnp.eye(8)])
+    there = follow(*jnp.split(starts, 2, axis=1), jnp.full(STARTS, 0.1))
+    assert not there.failure[:, : n + 1].any()
+    ends = jnp.concatenate([there.position[:, n], there.velocity[:, n]], axis=1)
+    back = follow(*jnp.split(ends, 2, axis=1), jnp.full(STARTS, -0.1))
+    assert relative_error(back.position[:, n], starts[:, :4]) < 1e-7
+    assert relative_error(back.velocity[:, n], starts[:, 4:]) < 1e-7
+    jacobian = (ends[1:9] - ends[9:]).T / (2 * step)
+    np.testing.assert_allclose(there.log_volume[0, n], np.linalg.slogdet(jacobian)[1], atol=1e-5)
 
 
 @EVERY
 def test_energy_error_is_of_second_order(integrator, metric):
-    x, v = start(metric)
+    x, v = (jnp.tile(values, (STARTS, 1)) for values in start(METRICS[metric]))
+    numbers = (STEPS // 2, STEPS)
+    rows = paths(integrator, metric)(x, v, 0.4 / jnp.resize(jnp.array(numbers), STARTS))
     worst = []
-    for n in (16, 32):
-        path = mp.integrate(DENSITY, metric, x, v, 0.4 / n, n, integrator=integrator)
+    for i, n in enumerate(numbers):
+        path = jax.tree.map(lambda values, i=i, n=n: values[i, : n + 1], rows)
         worst.append(float(jnp.abs(path.hamiltonian - path.hamiltonian[0]).max()))
         np.testing.assert_allclose(
             path.energy - path.log_volume - path.energy[0], path.hamiltonian - path.hamiltonian[0], atol=1e-10
@@ -184,20 +190,22 @@ def test_settings_are_checked():
 @pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=INTEGRATORS)
 def test_units_of_the_parameters_do_not_matter(integrator):
     """The same target in nanometres and in kilometres: the same failures, for the same number of gradients."""
-    found = []
-    for scale in (1.0, 1e-9, 1e6):
 
-        def metric_fn(x, scale=scale):
+    @jax.jit
+    def run(scale):
+        def metric_fn(x):
             y = x / scale
             return (jnp.diag(1.0 + y**2) + 0.5 * jnp.outer(y, y)) / scale**2
 
-        def density(x, scale=scale):
+        def density(x):
             return -0.5 * (x / scale) @ (x / scale)
 
         algorithm = mp.rmhmc(density, mp.Dense(metric_fn), 0.6, mp.Static(3), integrator=integrator)
         state = algorithm.init(scale * jnp.array([0.5, -0.3]))
-        _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 300), state)
-        found.append((int((info.failure > 0).sum()), int(info.n_grad.sum())))
+        _, info = jax.vmap(algorithm.step, (0, None))(jax.random.split(jax.random.key(0), 300), state)
+        return (info.failure > 0).sum(), info.n_grad.sum()
+
+    found = [tuple(int(count) for count in run(scale)) for scale in (1.0, 1e-9, 1e6)]
     for failures, n_grad in found[1:]:
         assert abs(failures - found[0][0]) <= 3
         assert abs(n_grad / found[0][1] - 1.0) < 0.05

@@ -60,16 +60,17 @@ def test_in_the_euclidean_metric_it_is_the_hmc_of_blackjax():
     target, step_size, num_steps = small_regression(), 0.1, 6
     ours = mp.lmc(target, mp.Euclidean(variance), step_size, mp.Static(num_steps))
     state, position = ours.init(jnp.full(3, 0.2)), jnp.full(3, 0.2)
+    metric = blackjax.mcmc.metrics.default_metric(variance)
+    step = jax.jit(blackjax.mcmc.integrators.velocity_verlet(target, metric.kinetic_energy))
+    our_step = jax.jit(ours.step)
     for i in range(5):
         key = jax.random.key(i)
         noise = jax.random.normal(jax.random.split(key, 3)[0], (3,))
         path = mp.integrate(target, mp.Euclidean(variance), position, jnp.sqrt(variance) * noise, step_size, num_steps)
-        _, info = ours.step(key, state)
+        _, info = our_step(key, state)
         momentum = blackjax.mcmc.integrators.IntegratorState(
             position, noise / jnp.sqrt(variance), *jax.value_and_grad(target)(position)
         )
-        metric = blackjax.mcmc.metrics.default_metric(variance)
-        step = blackjax.mcmc.integrators.velocity_verlet(target, metric.kinetic_energy)
         for _ in range(num_steps):
             momentum = step(momentum, step_size)
         np.testing.assert_allclose(path.position[-1], momentum.position, rtol=1e-12)
@@ -79,6 +80,7 @@ def test_in_the_euclidean_metric_it_is_the_hmc_of_blackjax():
         np.testing.assert_allclose(info.energy_error, error, atol=1e-12)
 
 
+@pytest.mark.usefixtures("optimized")  # it looks at compiled code
 @pytest.mark.parametrize(
     ("metric", "scheme", "of_a_step", "of_a_start"),
     [
@@ -107,7 +109,7 @@ def test_cost_is_what_the_compiled_program_does(metric, scheme, of_a_step, of_a_
         of_a_gradient * of_a_start,
         of_a_gradient * of_a_step,
     )
-    _, info = algorithm.step(jax.random.key(0), state)
+    _, info = jax.jit(algorithm.step)(jax.random.key(0), state)
     assert info.n_steps == 10
     assert info.n_grad == of_a_start + 10 * of_a_step
 
@@ -135,7 +137,8 @@ def test_a_density_that_breaks_on_the_way_is_a_counted_rejection(metric, bad):
         state, info = algorithm.step(key, state)
         return state, (state.position, info)
 
-    _, (draws, info) = jax.lax.scan(one, algorithm.init(jnp.zeros(2)), jax.random.split(jax.random.key(0), 500))
+    keys = jax.random.split(jax.random.key(0), 500)
+    _, (draws, info) = jax.jit(lambda start: jax.lax.scan(one, start, keys))(algorithm.init(jnp.zeros(2)))
     assert np.isfinite(draws).all()
     assert (draws.sum(axis=1) <= 0.5).all()
     assert np.isfinite(info.lp).all()
@@ -157,7 +160,7 @@ def test_a_path_through_a_hole_in_the_density_is_a_counted_rejection(metric):
 
     algorithm = mp.lmc(holed, metric, 0.2, mp.Static(10))
     state = algorithm.init(jnp.array([1.0, 0.0]))
-    states, info = jax.vmap(algorithm.step, (0, None))(jax.random.split(jax.random.key(0), 500), state)
+    states, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 500), state)
     assert (states.position[:, 0] > 0.3).all()
     assert (info.failure == mp.Failure.NOT_FINITE).sum() > 50
     assert info.accepted.sum() > 50

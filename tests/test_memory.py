@@ -6,6 +6,8 @@ import pytest
 
 import mongepatch as mp
 
+pytestmark = pytest.mark.usefixtures("optimized")  # it looks at compiled code
+
 DIMENSION = 1000
 
 ALGORITHMS = {

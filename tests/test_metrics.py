@@ -12,7 +12,15 @@ import mongepatch as mp
 from mongepatch.metrics import energy, hamiltonian
 
 TOLERANCE = 1e-10
-CASES = pytest.mark.parametrize(("name", "base"), [(name, base) for name in DENSITIES for base in BASES])
+# As for trajectories: all bases with one density, and all densities with one base, run every line that the others do.
+CASES = pytest.mark.parametrize(
+    ("name", "base"),
+    [
+        pytest.param(name, base, marks=[] if name == "quartic" or base == "dense" else [pytest.mark.slow])
+        for name in DENSITIES
+        for base in BASES
+    ],
+)
 
 
 def dense_metric(logdensity, mass, alpha):

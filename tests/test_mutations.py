@@ -8,6 +8,8 @@ import inspect
 import sys
 import textwrap
 
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from invariance import MAX_STANDARD_ERRORS, compiled, information, prior_precision, run, standard_errors_off
 
@@ -16,82 +18,128 @@ from mongepatch import kernels
 from mongepatch.metrics.dense import DenseMetric
 from mongepatch.trajectories.base import Level
 
+pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
+
 CHAINS, DRAWS = 8000, 60
 
-# Each leaves one α² out of the source of a method of `Monge`.
+# Expressions in the source of a method, and what they are mistaken for. All but the last leave out one α².
 OF_MONGE = {
-    "kick, turn": ("kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
-    "kick, correction": ("kick", "a * share * dot(", "share * dot("),
-    "kick, force": ("kick", "- length * share * pull", "- length / point.stretch * pull"),
-    "kick, denominator": ("kick", "point.stretch * (1.0 + before)", "point.stretch * (1.0 + before / a)"),
-    "log-volume, before": ("kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
-    "log-volume, after": ("kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
-    "velocity draw": ("velocity_from_noise", "-(self.alpha**2)", "-1.0"),
-    "kinetic energy": ("momentum", "self.alpha**2 * dot(", "dot("),
-    "volume element": ("log_det", "jnp.log(point.stretch)", "jnp.log1p((point.stretch - 1.0) / self.alpha**2)"),
+    "kick, turn": (mp.Monge, "kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
+    "kick, correction": (mp.Monge, "kick", "a * share", "share"),
+    "kick, force": (mp.Monge, "kick", "length * share * pull", "length / point.stretch * pull"),
+    "kick, denominator": (mp.Monge, "kick", "(point.stretch * (1.0 + before))", "(point.stretch * (1.0 + before / a))"),
+    "log-volume, before": (mp.Monge, "kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
+    "log-volume, after": (mp.Monge, "kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
+    "velocity draw": (mp.Monge, "velocity_from_noise", "-(self.alpha**2)", "-1.0"),
+    "kinetic energy": (mp.Monge, "momentum", "self.alpha**2", "1.0"),
+    "volume element": (
+        mp.Monge, "log_det", "jnp.log(point.stretch)", "jnp.log1p((point.stretch - 1.0) / self.alpha**2)",
+    ),
+    "weights without volume": (Level, "log_ratio", "(self.volume - start.volume)", "0.0"),
+}  # fmt: skip
+FOLLOWED = {
+    "merged": (kernels.LMC("merged"), mp.Static(4, jitter=0.5)),
+    "paper": (kernels.LMC("paper"), mp.Static(4, jitter=0.5)),
+    "nuts": (kernels.LMC("merged"), mp.NUTS(4)),
 }
 
 
-def mutate(monkeypatch, owner, method, right, wrong):
-    """Replace a piece of a method's source, which must be there once."""
+def mutate(monkeypatch, owner, method, *replacements, **names):
+    """Replace pieces of a method's source, which must each be there once; `names` are what the new ones refer to."""
     source = textwrap.dedent(inspect.getsource(getattr(owner, method)))
-    assert source.count(right) == 1
+    for right, wrong in replacements:
+        assert source.count(right) == 1
+        source = source.replace(right, wrong)
     namespace = {}
-    exec(source.replace(right, wrong), vars(sys.modules[owner.__module__]), namespace)
+    exec(source, {**vars(sys.modules[owner.__module__]), **names}, namespace)
     monkeypatch.setattr(owner, method, namespace[method])
 
 
-def worst(kernel, metric_of, trajectory, step_size=0.9, name="quartic", chains=CHAINS, length=DRAWS):
-    draws, acceptance = run(compiled(kernel, metric_of, trajectory, length), name, 0.5, step_size, chains)
+def worst(sampler, name="quartic", setting=0.5, step_size=0.9, chains=CHAINS):
+    draws, acceptance = run(sampler, name, setting, step_size, chains)
     assert acceptance > 0.2
     return standard_errors_off(name, draws).max()
 
 
-def monge(member, alpha):
-    return mp.Monge(alpha)
+@functools.cache
+def with_mistakes(way):
+    """Chains in the Monge metric that make one of the mistakes, by its number, or none at −1.
+
+    Which one is traced: to compile every mistake for itself would take many times as long as to draw with it.
+    """
+    made = []
+
+    def monge(member, setting):
+        alpha, number = setting
+        made[:] = [number]
+        return mp.Monge(alpha)
+
+    def mistaken(number, wrong, right):
+        return jnp.where(made[0] == number, wrong, right)
+
+    replacements = {}
+    for number, (owner, method, right, wrong) in enumerate(OF_MONGE.values()):
+        replacements.setdefault((owner, method), []).append((right, f"mistaken({number}, {wrong}, {right})"))
+    kernel, trajectory = FOLLOWED[way]
+    sampler = compiled(kernel, monge, trajectory, DRAWS)
+    with pytest.MonkeyPatch.context() as patch:
+        for (owner, method), pairs in replacements.items():
+            mutate(patch, owner, method, *pairs, mistaken=mistaken)
+        off = worst(sampler, setting=(0.5, np.int32(-1)))  # compiled here, with the mistakes in it
+    return sampler, off
+
+
+@pytest.mark.parametrize("way", FOLLOWED)
+def test_without_a_mistake_nothing_is_noticed(way):
+    assert with_mistakes(way)[1] < MAX_STANDARD_ERRORS
+
+
+# NUTS makes the kicks of "paper", with which all of these are looked for: it keeps the one of the least margin.
+SLOW = {"kick, turn", "kick, correction", "kick, denominator", "log-volume, before"}
+
+
+@pytest.mark.parametrize(
+    ("mutation", "way"),
+    [
+        pytest.param(mutation, way, marks=[pytest.mark.slow] if way == "nuts" and mutation in SLOW else [])
+        for mutation in OF_MONGE
+        for way in FOLLOWED
+    ],
+)
+def test_one_mistake_in_the_monge_metric_is_noticed(mutation, way):
+    sampler, _ = with_mistakes(way)
+    off = worst(sampler, setting=(0.5, np.int32(list(OF_MONGE).index(mutation))))
+    assert sampler._cache_size() == 1  # nothing was compiled again, without the mistakes
+    assert off > 2 * MAX_STANDARD_ERRORS
 
 
 def dense(member, _):
     return mp.Dense(lambda x: information(member)(x) + prior_precision(member))
 
 
-@pytest.mark.parametrize(
-    ("scheme", "trajectory"),
-    [("merged", mp.Static(4, jitter=0.5)), ("paper", mp.Static(4, jitter=0.5)), ("merged", mp.NUTS(4))],
-    ids=["merged", "paper", "nuts"],
-)
-@pytest.mark.parametrize("mutation", OF_MONGE)
-def test_leaving_out_one_alpha_squared_is_noticed(mutation, scheme, trajectory, monkeypatch):
-    mutate(monkeypatch, mp.Monge, *OF_MONGE[mutation])
-    assert worst(kernels.LMC(scheme), monge, trajectory) > 2 * MAX_STANDARD_ERRORS
-
-
+# What is replaced by what in which method, and who looks: a kernel, its trajectory, length and other settings.
 OTHERS = {
-    "nuts without volume": (
-        Level, "log_ratio", "+ (self.volume - start.volume)", "",
-        functools.partial(worst, kernels.LMC(), monge, mp.NUTS(4)),
-    ),
     "dense kick without its volume": (
         DenseMetric, "kick", "_log_abs_det(right) - _log_abs_det(left)", "0.0 * length",
-        functools.partial(worst, kernels.LMC(), dense, mp.Static(4, jitter=0.5)),
+        kernels.LMC(), mp.Static(4, jitter=0.5), DRAWS, {},
     ),
     "force with half of the kinetic term": (
         DenseMetric, "force", "0.5 * self.square", "0.25 * self.square",
-        functools.partial(worst, kernels.RMHMC(), dense, mp.Static(3), 0.42, "banana", 2000, 12),
+        kernels.RMHMC(), mp.Static(3), 12, {"name": "banana", "step_size": 0.42, "chains": 2000},
     ),
     "mmala without the determinant": (
         kernels.MMALA, "step", "0.5 * metric.log_det(point) - kinetic", "-kinetic",
-        functools.partial(worst, kernels.MMALA(), dense, None),
+        kernels.MMALA(), None, DRAWS, {},
     ),
     "explicit rmhmc accepted by energy alone": (
         kernels.ExplicitRMHMC, "step", "+ (spread[0] - spread[1])", "",
-        functools.partial(worst, kernels.ExplicitRMHMC(stiffness=2.0, width=3.0), dense, mp.Static(4, jitter=0.5), 0.6),
+        kernels.ExplicitRMHMC(stiffness=2.0, width=3.0), mp.Static(4, jitter=0.5), DRAWS, {"step_size": 0.6},
     ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("mutation", OTHERS)
 def test_leaving_out_a_term_is_noticed(mutation, monkeypatch):
-    owner, method, right, wrong, look = OTHERS[mutation]
-    mutate(monkeypatch, owner, method, right, wrong)
-    assert look() > 2 * MAX_STANDARD_ERRORS
+    owner, method, right, wrong, kernel, trajectory, length, settings = OTHERS[mutation]
+    mutate(monkeypatch, owner, method, (right, wrong))
+    assert worst(compiled(kernel, dense, trajectory, length), **settings) > 2 * MAX_STANDARD_ERRORS

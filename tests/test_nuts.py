@@ -1,5 +1,7 @@
 """NUTS: against BlackJAX's in the flat metric, and by what must hold in any."""
 
+import functools
+
 import blackjax
 import jax
 import jax.numpy as jnp
@@ -24,17 +26,32 @@ def curved(x):
     return -0.5 * x[:2] @ x[:2] - (x[2:] ** 4).sum() / 8.0 - 0.5 * x[0] ** 2 * x[1] ** 2
 
 
-def chains(step, init, draws=400, number=128):
-    def chain(key):
+def compiled(algorithm_at, draws):
+    """Chains of an algorithm that is made from a step size: (keys, step size) to positions and infos."""
+
+    def chain(key, step_size):
         start_key, key = jax.random.split(key)
+        algorithm = algorithm_at(step_size)
 
         def one(state, key):
-            state, info = step(key, state)
+            state, info = algorithm.step(key, state)
             return state, (state.position, info)
 
-        return jax.lax.scan(one, init(SCALES * jax.random.normal(start_key, (5,))), jax.random.split(key, draws))[1]
+        start = algorithm.init(SCALES * jax.random.normal(start_key, (5,)))
+        return jax.lax.scan(one, start, jax.random.split(key, draws))[1]
 
-    return jax.jit(jax.vmap(chain))(jax.random.split(jax.random.key(0), number))
+    return jax.jit(jax.vmap(chain, (0, None)))
+
+
+@functools.cache
+def both(density):
+    """Ours and theirs, each compiled once for every step size."""
+    inverse_mass = jnp.array([0.5, 1.0, 2.0, 1.0, 1.0])
+    trajectory = mp.NUTS(u_turn="trapezoid")
+    return (
+        compiled(lambda step_size: mp.lmc(density, mp.Euclidean(inverse_mass), step_size, trajectory), 400),
+        compiled(lambda step_size: blackjax.nuts(density, step_size, inverse_mass), 400),
+    )
 
 
 def agree(ours, theirs, worst=4.5):
@@ -44,15 +61,14 @@ def agree(ours, theirs, worst=4.5):
     assert (np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) <= worst * error + 1e-12).all()
 
 
+@pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 @pytest.mark.parametrize("density", [normal, curved], ids=["normal", "curved"])
 @pytest.mark.parametrize("step_size", [0.1, 0.5])
 def test_in_the_flat_metric_it_is_the_nuts_of_blackjax(density, step_size):
     """Draws, squares, steps and the distribution of depths; the start differs, so early draws are left out."""
-    inverse_mass = jnp.array([0.5, 1.0, 2.0, 1.0, 1.0])
-    ours = mp.lmc(density, mp.Euclidean(inverse_mass), step_size, mp.NUTS(u_turn="trapezoid"))
-    theirs = blackjax.nuts(density, step_size, inverse_mass)
+    keys = jax.random.split(jax.random.key(0), 128)
     (x, info), (y, other) = (
-        jax.tree.map(lambda leaf: leaf[:, 50:], chains(algorithm.step, algorithm.init)) for algorithm in (ours, theirs)
+        jax.tree.map(lambda leaf: leaf[:, 50:], chains(keys, step_size)) for chains in both(density)
     )
     agree(x, y)
     agree(x**2, y**2)
@@ -64,10 +80,15 @@ def test_in_the_flat_metric_it_is_the_nuts_of_blackjax(density, step_size):
     assert len(set(np.asarray(info.extra["tree_depth"]).ravel())) > 1
 
 
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
+@pytest.mark.parametrize(
+    "rule",
+    # The invariance suite draws with the default rule, trapezoid, in every metric.
+    [pytest.param(rule, marks=[pytest.mark.slow] if rule == mp.NUTS().u_turn else []) for rule in RULES],
+)
 def test_every_rule_leaves_the_target_as_it_is(rule):
-    algorithm = mp.lmc(normal, mp.Monge(0.4), 0.4, mp.NUTS(6, u_turn=rule))
-    draws, _ = chains(algorithm.step, algorithm.init, draws=60, number=2000)
+    chains = compiled(lambda step_size: mp.lmc(normal, mp.Monge(0.4), step_size, mp.NUTS(6, u_turn=rule)), 60)
+    draws, _ = chains(jax.random.split(jax.random.key(0), 2000), 0.4)
     squares = np.asarray((draws / SCALES) ** 2).mean(axis=1)
     error = squares.std(axis=0, ddof=1) / np.sqrt(len(squares))
     assert (np.abs(squares.mean(axis=0) - 1.0) < 4 * error).all()
@@ -152,7 +173,7 @@ def test_the_stack_looks_at_every_balanced_sub_tree(rule):
 
 def test_depth_is_limited_and_reported():
     algorithm = mp.lmc(normal, mp.Euclidean(), 1e-3, mp.NUTS(3))
-    _, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(5)))
+    _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(5)))
     assert info.n_steps == 7
     assert info.extra["tree_depth"] == 3
     assert info.extra["reached_max_treedepth"]
@@ -161,7 +182,7 @@ def test_depth_is_limited_and_reported():
 
 def test_cost_is_four_a_leaf_in_the_monge_metric():
     algorithm = mp.lmc(normal, mp.Monge(0.5), 1e-3, mp.NUTS(4))
-    _, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(5)))
+    _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(5)))
     assert info.n_grad == 3 + 15 * 4
 
 
@@ -215,7 +236,7 @@ def test_a_hole_in_the_density_is_never_entered():
 
     algorithm = mp.lmc(holed, mp.Monge(0.5), 0.2, mp.NUTS())
     state = algorithm.init(jnp.array([1.0, 0.0]))
-    states, info = jax.vmap(algorithm.step, (0, None))(jax.random.split(jax.random.key(0), 500), state)
+    states, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 500), state)
     assert (states.position[:, 0] > 0.3).all()
     assert (info.failure == mp.Failure.NOT_FINITE).sum() > 50
     assert info.accepted.sum() > 50

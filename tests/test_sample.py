@@ -91,6 +91,7 @@ def run(**overrides):
     return mp.sample(mp.targets.funnel(2), **options)["posterior"]
 
 
+@pytest.mark.usefixtures("optimized")  # it is to the last digit
 def test_the_seed_decides_everything():
     assert run().equals(run())
     assert run().equals(run(seed=jax.random.key(3)))
@@ -98,6 +99,7 @@ def test_the_seed_decides_everything():
     assert not run().equals(run(seed=4))
 
 
+@pytest.mark.usefixtures("optimized")  # it is to the last digit
 def test_draws_do_not_depend_on_chunks_progress_or_the_number_of_chains(monkeypatch):
     whole = run()
     assert whole.equals(run(progress=True))
@@ -106,6 +108,7 @@ def test_draws_do_not_depend_on_chunks_progress_or_the_number_of_chains(monkeypa
     assert whole.equals(run())
 
 
+@pytest.mark.usefixtures("optimized")  # it is to the last digit
 def test_warmup_is_made_and_thrown_away():
     xr.testing.assert_equal(
         run(warmup=0, draws=50)["a"].isel(draw=slice(10, None)).drop_vars("draw"), run()["a"].drop_vars("draw")
