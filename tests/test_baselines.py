@@ -159,5 +159,5 @@ def test_nonsense_is_refused(make, error, message):
 def test_missing_blackjax_is_named():
     code = "import jax.numpy as jnp, mongepatch as mp; mp.baselines.nuts(lambda x: -x @ x, jnp.zeros(2))"
     done = run_python(without("blackjax") + code)
-    assert 'pip install "mongepatch[baselines]"' in done.stderr
+    assert 'pip install "mongepatch[sample]"' in done.stderr
     assert "MissingExtraError" in done.stderr

@@ -116,10 +116,7 @@ def settings(kernel, metric):
 
 @pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
 def test_exact_draws_stay_exact(kernel, metric, trajectory):
-    tried = settings(kernel, metric)
-    if isinstance(trajectory, mp.NUTS) and metric != "Monge":
-        tried = tried[len(tried) // 2 :: 2]  # one program serves all, and Static, whose draws cost less, tries all
-    look(kernel, metric, trajectory, tried, *size(kernel, metric))
+    look(kernel, metric, trajectory, settings(kernel, metric), *size(kernel, metric))
 
 
 @pytest.mark.slow

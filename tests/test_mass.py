@@ -109,6 +109,28 @@ def test_chains_that_stand_still_or_break_teach_nothing():
     assert estimate(np.full((4, 50, 2), np.nan), still, before, "auto") is before
 
 
+def test_a_chain_that_stands_still_for_most_of_its_draws():
+    draws = RNG.normal(size=(1, 30, 2))
+    draws[0, 5:25] = draws[0, 5]
+    mass = estimate(draws, -draws, room(2), "auto")
+    assert np.linalg.eigvalsh(matrix(mass, 2)).min() > 0.01
+
+
+@pytest.mark.parametrize("structure", ["auto", "dense", "diagonal"])
+def test_a_gradient_that_does_not_vary_leaves_its_scale(structure):
+    draws = RNG.normal(size=(4, 20, 2))
+    slopes = np.stack([-draws[..., 0] / 4, -np.ones((4, 20))], axis=-1)
+    mass = estimate(draws, slopes, room(2, structure), structure)
+    np.testing.assert_allclose(np.asarray(mass.scale), [2.0, 1.0], rtol=0.1)
+    assert np.isfinite(np.asarray(mass.eigenvalues)).all()
+
+
+def test_thinning_looks_at_every_chain():
+    draws = np.zeros((16, 1000, 1)) + np.arange(16)[:, None, None] + 0.01 * RNG.normal(size=(16, 1000, 1))
+    mass = estimate(draws, -(draws - 7.5) / 21.0, room(1), "diagonal")
+    assert float(mass.scale[0]) == pytest.approx(21.0**0.5, rel=0.02)
+
+
 def test_directions_are_limited_in_many_dimensions():
     assert capacity(1000, "auto") < 100
     assert capacity(100, "auto") == 100

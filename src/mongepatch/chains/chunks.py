@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from mongepatch._typing import Count, PRNGKey
 from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
 from mongepatch.targets.program import Program
 from mongepatch.trajectories import Trajectory
@@ -21,6 +22,7 @@ class Settings(NamedTuple):
 
     metric: Metric
     trajectory: Trajectory | None
+    divergence_threshold: float = DIVERGENCE_THRESHOLD
 
 
 class Rows(NamedTuple):
@@ -59,12 +61,21 @@ def run_chunk(
 
         def step(key: PRNGKey, state: State) -> tuple[State, Info]:
             return kernel.step(
-                key, state, density, settings.metric, pace.step_size, settings.trajectory, length_key=shared_key
+                key,
+                state,
+                density,
+                settings.metric,
+                pace.step_size,
+                settings.trajectory,
+                length_key=shared_key,
+                divergence_threshold=settings.divergence_threshold,
             )
 
         states, info = jax.vmap(step)(keys, states)
         rows = Rows(states.point.position, states.point.gradient, info)
-        return states, pace.after(info.acceptance_rate), rows
+        # A tree that NUTS gave up moves nothing, however probable its leaves were: far out they all are.
+        acceptance = jnp.where(info.diverging & ~info.accepted, 0.0, info.acceptance_rate)
+        return states, pace.after(acceptance), rows
 
     def body(i: Count, carry: tuple[State, P, Rows]) -> tuple[State, P, Rows]:
         states, pace, rows = carry

@@ -17,7 +17,7 @@ class Pace(Protocol):
         """ε of the next draw of every chain."""
 
     def after(self, acceptance: jax.Array) -> Any:
-        """The pace of the draw after the next, given the acceptance rate of every chain in this one."""
+        """The pace of the next draw, given the acceptance rate of every chain in this one."""
 
 
 @pytree

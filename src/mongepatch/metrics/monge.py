@@ -64,8 +64,9 @@ class Monge:
     inverse_mass: InverseMass
 
     def __init__(self, alpha: Any, inverse_mass: Any = None) -> None:
-        known = alpha if alpha == "auto" else number_at_least_zero("alpha", alpha, error=MetricError)
-        object.__setattr__(self, "alpha", known)
+        if not (isinstance(alpha, str) and alpha == "auto"):
+            alpha = number_at_least_zero("alpha", alpha, error=MetricError)
+        object.__setattr__(self, "alpha", alpha)
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
     def cost(self, dimension: int) -> Cost:

@@ -2,7 +2,7 @@
 
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.unknowns import MetricName, TrajectoryName, Unknowns, begin
-from mongepatch.warmup.warmup import ACCEPTANCE, Choice, basics, roughness, warm_up
+from mongepatch.warmup.warmup import ACCEPTANCE, Choice, basics, warm_up
 
 __all__ = [
     "ACCEPTANCE",
@@ -13,6 +13,5 @@ __all__ = [
     "Unknowns",
     "basics",
     "begin",
-    "roughness",
     "warm_up",
 ]

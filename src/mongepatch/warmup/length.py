@@ -12,9 +12,9 @@ JITTER = 1.0
 TRIALS = 5
 
 
-def choose_length(rehearsal: Rehearsal, typical: float, draws: int) -> Trial:
-    """Try static trajectories, from a typical number of steps to the better side."""
-    start = min(range(len(LENGTHS)), key=lambda i: abs(LENGTHS[i] - typical))
+def choose_length(rehearsal: Rehearsal, longest: float, draws: int) -> Trial:
+    """Try static trajectories, from a guess of the longest to the better side."""
+    start = min(range(len(LENGTHS)), key=lambda i: abs(LENGTHS[i] - longest))
 
     def try_length(longest: int) -> Trial:
         settings = Settings(rehearsal.settings.metric, Static(longest, JITTER))

@@ -19,8 +19,8 @@ RANK = 32
 """How many directions M may have beyond that."""
 FEWEST = 10
 """Draws below which nothing is learnt."""
-_MOST_ROWS = 4000
-"""Draws that are looked at: more of them would cost time and say nothing new."""
+_MOST_ROWS, _FEW_ROWS = 4000, 256
+"""Draws that are looked at, where M may be dense and where it may not: more would cost time and say nothing new."""
 _PRIOR_DRAWS = 0.1
 """How many draws the guess M⁻¹ = S² is worth, against directions of which the draws say little."""
 _OUTLIER = 3.0
@@ -67,26 +67,33 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     With "auto", diagonal, low-rank and dense estimates from the first half of the draws are measured on the second.
     """
     dimension, most = before.directions.shape
-    rows, slopes = _thinned(draws), _thinned(gradients)
+    most_rows = _MOST_ROWS if most in (0, dimension) else _FEW_ROWS
+    rows, slopes = _thinned(draws, most_rows), _thinned(gradients, most_rows)
     usable = np.isfinite(rows).all(axis=1) & np.isfinite(slopes).all(axis=1)
     rows, slopes = rows[usable], slopes[usable]
     if len(rows) < FEWEST or not (np.ptp(rows, axis=0) > 0).all():
         return before
-    rank = most if structure != "auto" else _best_rank(rows, slopes, most)
-    found = fit(rows, slopes).limited(rank)
-    scale_before = np.asarray(before.scale)
-    scale = np.clip(found.scale, scale_before / _LIMIT, scale_before * _LIMIT)
+    scale_before = np.asarray(before.scale, np.float64)
+    rank = most if structure != "auto" else _best_rank(rows, slopes, most, scale_before)
+    found = fit(rows, slopes, scale_before, rank)
+    if not all(np.isfinite(part).all() for part in found) or not (found.eigenvalues > 0).all():
+        return before
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
     dtype = before.scale.dtype
-    return LowRank(jnp.asarray(scale, dtype), jnp.asarray(directions, dtype), jnp.asarray(eigenvalues, dtype))
+    return LowRank(jnp.asarray(found.scale, dtype), jnp.asarray(directions, dtype), jnp.asarray(eigenvalues, dtype))
 
 
-def fit(rows: np.ndarray, slopes: np.ndarray) -> Fit:
-    """The geometric mean of cov(x) and cov(g)⁻¹, in the scale of its diagonal."""
+def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> Fit:
+    """The geometric mean of cov(x) and cov(g)⁻¹, in the scale of its diagonal; as before where g is constant."""
     weights = _weights(slopes)
     x_mean, x, g_mean, g = *_centred(rows, weights), *_centred(slopes, weights)
-    scale = np.sqrt(np.sqrt((x**2).sum(axis=0) / np.maximum((g**2).sum(axis=0), np.finfo(float).tiny)))
+    x_spread, g_spread = (x**2).sum(axis=0), (g**2).sum(axis=0)
+    varies = (x_spread > 0) & (g_spread > 0)
+    scale = np.where(varies, (x_spread / np.where(varies, g_spread, 1.0)) ** 0.25, before)
+    scale = np.clip(scale, before / _LIMIT, before * _LIMIT)
+    if rank == 0:
+        return Fit(scale, np.zeros((len(scale), 0)), np.ones(0), x_mean + scale**2 * g_mean)
     x, g = x / scale, g * scale
     basis = _span(x, g)
     spread, steepness = _covariance(x @ basis), _covariance(g @ basis)
@@ -95,22 +102,23 @@ def fit(rows: np.ndarray, slopes: np.ndarray) -> Fit:
     eigenvalues, vectors = np.linalg.eigh(inverse_root @ middle @ inverse_root)
     found = Fit(scale, basis @ vectors, eigenvalues, x_mean)
     step = found._turn((g_mean * scale)[None], 1.0)[0] * scale  # M⁻¹ ḡ: a Newton step from the mean of the draws
-    return found._replace(center=x_mean + step)
+    return found._replace(center=x_mean + step).limited(rank)
 
 
-def _best_rank(rows: np.ndarray, slopes: np.ndarray, most: int) -> int:
+def _best_rank(rows: np.ndarray, slopes: np.ndarray, most: int, before: np.ndarray) -> int:
     """How many directions pay on draws that they were not made from."""
     middle = len(rows) // 2
-    found = fit(rows[:middle], slopes[:middle])
+    found = fit(rows[:middle], slopes[:middle], before, most)
     ranks = sorted({0, min(4, most), min(16, most), most})
     misfits = [found.limited(rank).misfit(rows[middle:], slopes[middle:]) for rank in ranks]
     return ranks[int(np.argmin(misfits))]
 
 
-def _thinned(values: np.ndarray) -> np.ndarray:
-    """Rows in the order of time, all chains of a draw together, as many as are worth looking at."""
-    rows = values.swapaxes(0, 1).reshape(-1, values.shape[-1])
-    return np.asarray(rows[:: max(1, len(rows) // _MOST_ROWS)], np.float64)
+def _thinned(values: np.ndarray, most: int) -> np.ndarray:
+    """Rows in the order of time, all chains of a draw together, about as many as are worth looking at."""
+    chains, draws, dimension = values.shape
+    thinner = values[:: max(1, chains // most), :: max(1, -(-chains * draws // most))]
+    return np.asarray(thinner.swapaxes(0, 1).reshape(-1, dimension), np.float64)
 
 
 def _weights(slopes: np.ndarray) -> np.ndarray:
@@ -121,7 +129,10 @@ def _weights(slopes: np.ndarray) -> np.ndarray:
     centred = slopes - np.median(slopes, axis=0)
     spread = np.median(np.abs(centred), axis=0)
     lengths = np.sqrt(((centred / np.where(spread > 0, spread, 1.0)) ** 2).mean(axis=1))
-    return np.minimum(1.0, _OUTLIER * np.median(lengths) / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+    usual = np.median(lengths)
+    if usual == 0:  # most draws are the same one
+        return np.ones(len(slopes))
+    return np.minimum(1.0, _OUTLIER * usual / np.maximum(lengths, np.finfo(float).tiny)) ** 2
 
 
 def _centred(rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -8,11 +8,16 @@ import jax.numpy as jnp
 from mongepatch._typing import PRNGKey
 from mongepatch.chains import Fixed, Record, Runner, Settings, states_at
 from mongepatch.kernels import State
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import fitted
 from mongepatch.warmup.step_size import DualAveraging, first_step_size
 
-_REMEMBERED = 2
+_REMEMBERED = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
+
+
+_PATIENCE = 1e10
+"""The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
 
 
 class Rehearsal:
@@ -33,7 +38,8 @@ class Rehearsal:
         may_be_careful: bool = False,
         keep: bool = False,
     ) -> None:
-        self.runner, self.states, self.settings = runner, states, settings
+        self.runner, self.states = runner, states
+        self.settings = settings._replace(divergence_threshold=_PATIENCE)
         self.records: list[Record] = []
         """The last draws; where they are kept, all of them."""
         self.draws = 0
@@ -41,7 +47,7 @@ class Rehearsal:
         self.n_grad = 0
         """Gradient-equivalents so far, of all chains."""
         self._keep = keep
-        self._key, self._target, self._guesses = key, acceptance, 0
+        self._key, self._target, self._guesses, self._strict = key, acceptance, 0, True
         self._may_be_careful = may_be_careful
         self.pace: Any = None
         if step_size is None:
@@ -63,6 +69,7 @@ class Rehearsal:
         Where the base metric has changed, a step has another length: then the density itself is asked.
         """
         before = self.settings.metric
+        settings = settings._replace(divergence_threshold=self.settings.divergence_threshold)
         moved = getattr(settings.metric, "inverse_mass", None) is not getattr(before, "inverse_mass", None)
         if settings.metric is not before:
             settings = settings._replace(metric=fitted(settings.metric, self.states.point.position[0]))
@@ -78,6 +85,12 @@ class Rehearsal:
         """Look for another acceptance rate from now on, unless the user has asked for one."""
         if self._may_be_careful:
             self._target = acceptance
+            self.change(self.settings)
+
+    def arrive(self) -> None:
+        """Once chains have left their starts: look at their mean, and give trajectories up as soon as they diverge."""
+        self._strict = False
+        self.settings = self.settings._replace(divergence_threshold=DIVERGENCE_THRESHOLD)
 
     def settle(self) -> None:
         """End the search for a step size."""
@@ -85,7 +98,8 @@ class Rehearsal:
             self.pace = self.pace.settled()
 
     def _search(self, step_size: Any) -> None:
-        self.pace = DualAveraging.around(step_size, self._target, self.states.logdensity.dtype)
+        rates = self.states.logdensity  # of every chain
+        self.pace = DualAveraging.around(step_size, self._target, rates.size, rates.dtype, strict=self._strict)
 
     def _guess(self, step_size: Any) -> Any:
         """A step size for where the chains are."""

@@ -14,17 +14,18 @@ class Window(NamedTuple):
     """Whether M is learnt from them at their end."""
 
 
-def windows(total: int, *, mass: bool) -> list[Window]:
+def windows(total: int, *, mass: bool, first: int = FIRST) -> list[Window]:
     """Cut `total` draws into windows.
 
     M is learnt at the end of windows that double in length: the first forget a bad start quickly, the last is long.
+    Where M is known already, the first window should be long enough to know it better.
     The remaining eighth, at the end, is for the step size that goes with the last M.
     """
     last = max(total // 8, min(total, FIRST))
     rest = total - last
-    if not mass or rest < FIRST:
+    if not mass or rest < first:
         return [Window(total, False)] if total else []
-    lengths, length = [], FIRST
+    lengths, length = [], first
     while rest >= 3 * length:
         lengths.append(length)
         rest -= length

@@ -1,6 +1,6 @@
 """The step size: a first guess from the density, then dual averaging to an acceptance rate."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,8 @@ from mongepatch.trajectories import Static
 _DOUBLINGS = 40
 """How often the first guess is doubled or halved at most: a density that is flat would let it grow for ever."""
 _LONGEST = 2.0**20
+_MEMORY = 0.8
+"""How much of a chain's acceptance rate of late stays from one draw to the next."""
 
 
 @pytree
@@ -31,9 +33,13 @@ class DualAveraging:
     """The acceptance rate to look for."""
     active: Flag
     """Whether it still looks."""
+    strict: Flag
+    """Whether it looks after the worst chain too, which might otherwise be outvoted and never leave its start."""
+    recent: jax.Array
+    """Acceptance rate of every chain of late."""
 
     @classmethod
-    def around(cls, step_size: Any, target: Any, dtype: Any) -> "DualAveraging":
+    def around(cls, step_size: Any, target: Any, chains: int, dtype: Any, *, strict: bool = False) -> "DualAveraging":
         """Begin to look around a guess.
 
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not.
@@ -41,7 +47,8 @@ class DualAveraging:
         begin, _, _ = _dual_averaging()
         search = begin(jnp.asarray(step_size, dtype))
         search = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), search._replace(mu=search.log_x))
-        return cls(search, jnp.asarray(target, dtype), jnp.asarray(True))
+        recent = jnp.full(chains, target, dtype)
+        return cls(search, jnp.asarray(target, dtype), jnp.asarray(True), jnp.asarray(strict), recent)
 
     @property
     def step_size(self) -> Scalar:
@@ -52,14 +59,17 @@ class DualAveraging:
     def after(self, acceptance: jax.Array) -> "DualAveraging":
         """Longer steps after too much acceptance, shorter ones after too little."""
         _, update, _ = _dual_averaging()
-        error = self.target - jnp.where(jnp.isfinite(acceptance), acceptance, 0.0).mean()
+        acceptance = jnp.where(jnp.isfinite(acceptance), acceptance, 0.0)
+        recent = _MEMORY * self.recent + (1 - _MEMORY) * acceptance
+        mean = acceptance.mean()
+        error = self.target - jnp.where(self.strict, jnp.minimum(mean, 2 * recent.min()), mean)
         found = jax.tree.map(lambda new, old: new.astype(old.dtype), update(self.search, error), self.search)
         search = jax.tree.map(lambda new, old: jnp.where(self.active, new, old), found, self.search)
-        return DualAveraging(search, self.target, self.active)
+        return replace(self, search=search, recent=recent)
 
     def settled(self) -> "DualAveraging":
         """The average of the steps so far, for good."""
-        return DualAveraging(self.search._replace(log_x=self.search.log_x_avg), self.target, jnp.asarray(False))
+        return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=jnp.asarray(False))
 
 
 @partial(jax.jit, static_argnames=("kernel", "walks"))

@@ -14,7 +14,7 @@ from mongepatch.targets.program import Program
 
 POINTS = 256
 """How many draws are looked at."""
-STIFFEST = 0.25
+STIFFEST = 0.1
 """Share of them that counts as stiff."""
 _DIRECTIONS, _ROUNDS = 3, 20
 """Size and length of the orthogonal iteration."""
@@ -53,6 +53,15 @@ def stiffness(positions: np.ndarray, density: Program, base: InverseMass) -> Sti
         float(np.median(top) / np.median(curvatures[soft, 0])),
         float(np.mean(np.minimum(slopes[stiff] / top, _OUTLIER))),
     )
+
+
+def twice_differentiable(density: Program, position: np.ndarray) -> bool:
+    """Whether JAX can derive the density twice; callbacks and some custom derivatives go but once."""
+    try:
+        jax.eval_shape(lambda x: jax.jvp(jax.grad(density), (x,), (x,))[1], jnp.asarray(position))
+    except Exception:
+        return False
+    return True
 
 
 @jax.jit

@@ -15,6 +15,12 @@ OVERHEAD = 1.0
 """What a draw costs besides its trajectory, in gradients: noise, a record, a reader's time."""
 SEARCH = 0.4
 """Share of a trial's draws in which the step size is looked for."""
+FLOOR = 3.0
+"""Effective draws of a chain up to which a short run cannot tell one setting from another."""
+_HOPE = 1e-9
+"""Worth of a step where nothing can be told: the longer a trajectory the better, and worse than all that can."""
+RELIABLE = 1e-6
+"""Worth above which there is evidence for it."""
 _MOST_PARAMETERS = 100
 """Parameters that are looked at; in larger models, every so many."""
 
@@ -43,7 +49,8 @@ def worth(record: Record) -> float:
 
     Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
     taken the longest. More effective draws than draws, as paths give that lead to the far side, count as draws: what is
-    won there is lost on squares.
+    won there is lost on squares. Runs that are too short for their slowest parameter have next to no worth, and the
+    more of it the longer their trajectories.
     """
     chains, draws, dimension = record.position.shape
     values = record.position[..., :: -(-dimension // _MOST_PARAMETERS)]
@@ -51,7 +58,9 @@ def worth(record: Record) -> float:
     if draws < 4 or not np.isfinite(quantities).all() or not (np.ptp(quantities, axis=(0, 1)) > 0).all():
         return 0.0
     ess = require("arviz_stats.base", "sample", "Warm-up").array_stats.ess
-    size = np.min(ess(quantities, chain_axis=0, draw_axis=1, method="mean"))
+    size = float(np.min(ess(quantities, chain_axis=0, draw_axis=1, method="mean")))
+    if not size > FLOOR * chains:
+        return _HOPE * float(record.info.n_steps.mean())
     cost = chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()
     return float(min(size, chains * draws) / cost)
 

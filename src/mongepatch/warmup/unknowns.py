@@ -31,8 +31,8 @@ class Unknowns(NamedTuple):
     """Whether α is to be found in any case."""
     length: bool = False
     """Whether the length of static trajectories is to be found."""
-    nuts: bool = False
-    """Whether NUTS is to be compared with them."""
+    compare_with_nuts: bool = False
+    """Whether NUTS, with which chains begin, may be better than them."""
 
     @property
     def names(self) -> list[str]:
