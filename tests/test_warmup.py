@@ -194,9 +194,8 @@ def test_slow_directions_that_no_metric_helps_get_long_trajectories():
 
 @pytest.mark.parametrize("metric", ["auto", "euclidean", mp.Euclidean()])
 def test_a_shorter_step_where_trajectories_diverge(metric):
-    tree = quiet(
-        mp.targets.neal_funnel(9), jnp.zeros(10), metric=metric, trajectory="nuts", draws=300, save_warmup=True
-    )
+    target = mp.targets.funnel(1)  # one trajectory in twenty diverges
+    tree = quiet(target, jnp.zeros(2), metric=metric, trajectory="nuts", draws=300, save_warmup=True)
     late = np.asarray(tree["warmup_sample_stats"]["acceptance_rate"])[:, -100:]
     assert late.mean() > 0.83
 

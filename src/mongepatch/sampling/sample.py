@@ -54,8 +54,9 @@ def sample(
 ) -> "DataTree":
     """Draw from a density. All that is not given is found in warm-up.
 
-    Chains run side by side, compiled once for what a density computes: other data of the same shapes, another metric of
-    the same kind, step size, seed or number of draws does not compile again. The seed decides every draw.
+    Chains run side by side, compiled once for what a density computes, for each kind of metric and trajectory: other
+    data of the same shapes, other constants, another seed or number of draws do not compile again. The seed decides
+    every draw.
 
     Args:
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
@@ -66,7 +67,7 @@ def sample(
             `Fisher(...)`, `SoftAbs(kappa)`, `Dense(metric_fn)`, or one that you wrote.
         trajectory: "auto" chooses between "nuts" and "static", trajectories of a length that is found in warm-up; or
             `NUTS(max_depth)`, `Static(num_steps, jitter)`; none for the kernel "mmala".
-        step_size: ε > 0; by default it is found in warm-up.
+        step_size: ε > 0, in the scale of the metric; by default it is found in warm-up.
         target_acceptance: the acceptance rate to find it for; by default 0.8, and 0.9 where trajectories diverge.
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
@@ -80,7 +81,7 @@ def sample(
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         save_warmup: whether to keep the draws of warm-up, with the path of ε, α and acceptance, in the groups
-            `warmup_posterior` and `warmup_sample_stats`.
+            `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
         progress: whether to show a progress bar, and a line that says what was chosen.
 
     Returns:
@@ -89,7 +90,7 @@ def sample(
         `log_volume`, and `accepted` and `failure`; with `NUTS` also `tree_depth` and `reached_max_treedepth`, with
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
         are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `tuning_steps`,
-        `warmup_n_grad` (gradient-equivalents of the warm-up, all chains together), and `warmup_time` and
+        `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), and `warmup_time` and
         `sampling_time` in seconds, compilation excluded.
 
     Raises:

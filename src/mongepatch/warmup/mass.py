@@ -89,7 +89,8 @@ def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> 
     weights = _weights(slopes)
     x_mean, x, g_mean, g = *_centred(rows, weights), *_centred(slopes, weights)
     x_spread, g_spread = (x**2).sum(axis=0), (g**2).sum(axis=0)
-    varies = (x_spread > 0) & (g_spread > 0)
+    rounding = len(rows) * np.finfo(float).eps ** 1.5  # what is left of a sum of squares where nothing varies
+    varies = (x_spread > rounding * (rows**2).sum(axis=0)) & (g_spread > rounding * (slopes**2).sum(axis=0))
     scale = np.where(varies, (x_spread / np.where(varies, g_spread, 1.0)) ** 0.25, before)
     scale = np.clip(scale, before / _LIMIT, before * _LIMIT)
     if rank == 0:

@@ -89,8 +89,12 @@ class Rehearsal:
 
     def arrive(self) -> None:
         """Once chains have left their starts: look at their mean, and give trajectories up as soon as they diverge."""
+        if not self._strict:
+            return
         self._strict = False
         self.settings = self.settings._replace(divergence_threshold=DIVERGENCE_THRESHOLD)
+        if isinstance(self.pace, DualAveraging):
+            self._search(self.pace.settled().step_size)
 
     def settle(self) -> None:
         """End the search for a step size."""

@@ -24,7 +24,8 @@ def windows(total: int, *, mass: bool, first: int = FIRST) -> list[Window]:
     last = max(total // 8, min(total, FIRST))
     rest = total - last
     if not mass or rest < first:
-        return [Window(total, False)] if total else []
+        lengths = [first, 2 * first, total - 3 * first] if total > 4 * first else [total]
+        return [Window(draws, False) for draws in lengths if draws]
     lengths, length = [], first
     while rest >= 3 * length:
         lengths.append(length)
