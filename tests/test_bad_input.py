@@ -151,7 +151,8 @@ def test_alpha_out_of_range(alpha):
         (np.ones((2, 3)), "D × D"),
         ([[1.0, 2.0], [2.0, 1.0]], "positive definite; its least eigenvalue is -1"),
         ([[1.0, 0.5], [0.2, 1.0]], "symmetric"),
-        ("diagonal", "not an object of type str"),
+        ("full", "one of .*'dense'.* it is 'full'"),
+        (object(), "not an object of type object"),
     ],
 )
 def test_inverse_masses_that_are_no_covariance(kind, inverse_mass, message):
