@@ -1,0 +1,58 @@
+"""The bench of warm-up measures what it says."""
+
+import numpy as np
+import pytest
+
+from mongepatch.bench.reference import Known, flattened, known_from, largest_deviation
+from mongepatch.bench.warmup import funnels, regular
+from mongepatch.bench.warmup.problems import gaussian
+from mongepatch.sampling.output import tree_of
+from mongepatch.targets import funnel
+
+RNG = np.random.default_rng(0)
+
+
+def test_deviations_are_in_standard_errors():
+    draws = {"x": RNG.normal(2.0, 3.0, size=(4, 2500))}
+    truth = known_from(draws)["x"]
+    assert truth.mean_error == pytest.approx(0.03, rel=0.2)
+    assert largest_deviation(draws, {"x": Known(2.0, 3.0)}) < 4.0
+    assert largest_deviation(draws, {"x": Known(2.3, 3.0)}) == pytest.approx(10.0, abs=4.0)
+    assert largest_deviation(draws, {"x": Known(2.0, 3.4)}) > 10.0
+
+
+def test_every_scalar_has_a_name():
+    flat = flattened({"a": np.zeros((4, 10)), "b": np.zeros((4, 10, 2, 3))})
+    assert list(flat)[:3] == ["a", "b[0, 0]", "b[0, 1]"]
+    assert len(flat) == 7
+
+
+def run_of(a, n_grad):
+    shape = a.shape
+    stats = {"n_grad": np.full(shape, n_grad), "alpha": np.full(shape, 0.7)}
+    return tree_of({"posterior": {"x": np.zeros((*shape, 1)), "a": a}, "sample_stats": stats}, funnel(1), {})
+
+
+def test_a_funnel_whose_neck_is_missed_is_charged_for_it():
+    draws = RNG.normal(0.0, 15**0.5, size=(16, 2000))
+    whole = funnels.summary([run_of(draws, 10)])
+    assert 20 < whole.by_error < 300  # about 100, from 16 errors each
+    assert whole.distance < 0.02
+    assert whole.alphas == [0.7]
+    missed = funnels.summary([run_of(np.where(draws < -5.0, 1.0, draws), 10)])
+    assert missed.by_error < 0.2 * whole.by_error
+    assert missed.distance > 0.05
+
+
+def test_a_line_of_the_table():
+    problem = gaussian(5, 100.0)
+    line = regular.measure(problem, 300, [0])
+    assert line.ratio > 0.5
+    assert line.deviation < 5.0
+    assert "trajectory" in line.chosen
+    r_hat, deviation = regular.far_start(problem, 300, [0])
+    assert r_hat < 1.1
+    assert deviation < 5.0
+    points = np.asarray(regular.far_points(problem, 0))
+    assert points.shape == (4, 5)
+    assert (np.abs(points / problem.typical.std(axis=0)).max(axis=1) > 5).all()
