@@ -85,7 +85,9 @@ def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list
     for problem in problems:
         lines.append(measure(problem, draws, seeds))
         starts.append(far_start(problem, draws, seeds))
-        print(f"{problem.name}: {lines[-1].ratio:.2f}", file=sys.stderr, flush=True)  # the table comes at the end
+        # The table comes at the end; whoever waits for it may see how it goes.
+        figures = (lines[-1].ours, lines[-1].theirs, lines[-1].ratio, lines[-1].deviation, *starts[-1])
+        print(problem.name, *(f"{figure:.3g}" for figure in figures), file=sys.stderr, flush=True)
     if not lines:
         return []
     show(
