@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch as mp
-from mongepatch.bench import implicit, kernels, scaling, schemes, step, steps, uturn
+from mongepatch.bench import implicit, kernels, scaling, schemes, step, uturn
 from mongepatch.cli import app
 from mongepatch.sampling import progress
 from mongepatch.sampling.kernel_names import KERNELS
@@ -69,7 +69,6 @@ def test_bench_kernels(monkeypatch):
     assert {contender.kernel.name for contender in contenders} == set(KERNELS)
     monkeypatch.setattr(kernels, "problems", lambda names: [problem])
     monkeypatch.setattr(kernels, "contenders", lambda _: contenders[::4])
-    monkeypatch.setattr(steps, "TRIALS", 2)
     output = invoke("bench", "kernels", "--draws", "100")
     for contender in contenders[::4]:
         assert contender.name in output

@@ -13,6 +13,7 @@ import pytest
 import xarray as xr
 
 import mongepatch as mp
+from mongepatch.sampling.verdict import verdict
 
 SETTINGS = {"metric": mp.Euclidean(), "trajectory": mp.Static(5, jitter=0.5), "step_size": 0.5, "progress": False}
 STATS = {
@@ -334,17 +335,19 @@ def test_a_thousand_chains_in_one_call():
 
 
 def test_all_that_is_wrong_is_one_paragraph():
-    def heavy(x):
-        return -jnp.log1p(x @ x)
-
     with pytest.warns(mp.SamplingWarning) as caught:
-        mp.sample(
-            heavy, jnp.full(2, 3.0), metric=mp.Euclidean(), trajectory=mp.Static(3), step_size=0.3, draws=200, warmup=0,
-            progress=False,
+        tree = mp.sample(
+            lambda x: -jnp.log1p(x @ x), jnp.full(2, 3.0), metric=mp.Euclidean(), trajectory=mp.Static(3),
+            step_size=0.3, draws=200, warmup=0, progress=False,
         )  # fmt: skip
     (warning,) = caught
     assert "The chains do not agree" in str(warning.message)
-    assert "BFMI" in str(warning.message)
+    assert "BFMI" not in str(warning.message)
+    energy = np.random.default_rng(0).normal(size=(4, 200)).cumsum(axis=1)
+    tree["sample_stats"] = tree["sample_stats"].to_dataset().assign(energy=(("chain", "draw"), energy))
+    paragraph = verdict(tree)
+    assert "The chains do not agree" in paragraph
+    assert "BFMI" in paragraph
 
 
 def test_few_effective_draws_are_told_with_what_they_are_of():
