@@ -119,6 +119,13 @@ def test_the_neck_is_entered(funnel):
     assert (below > 0.005).all()
 
 
+def test_keeping_the_warm_up_changes_no_draw():
+    runs = [
+        quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=20, warmup=400, save_warmup=keep) for keep in (False, True)
+    ]
+    np.testing.assert_array_equal(runs[0]["posterior"]["a"], runs[1]["posterior"]["a"])
+
+
 def test_several_stiff_directions_get_none():
     tree = quiet(mp.targets.funnel(10), np.full(11, 5.0), draws=100, warmup=500)
     assert tree["posterior"].attrs["metric"] == "Euclidean"

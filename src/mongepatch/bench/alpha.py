@@ -5,7 +5,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from mongepatch import datasets
 from mongepatch.bench.tables import show
@@ -48,9 +47,7 @@ def rehearse(target: Target, seed: int, chains: int = 4) -> Rehearsal:
 def by_curvature(rehearsal: Rehearsal) -> float:
     """What warm-up does."""
     metric: Any = rehearsal.settings.metric
-    positions = np.concatenate([record.position for record in rehearsal.records], axis=1)
-    flat = positions.reshape(-1, positions.shape[-1])
-    return alpha_for(stiffness(flat, rehearsal.runner.density, metric.inverse_mass))[0]
+    return alpha_for(stiffness(rehearsal.recent_positions(), rehearsal.runner.density, metric.inverse_mass))[0]
 
 
 def by_tournament(rehearsal: Rehearsal) -> float:

@@ -4,6 +4,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._typing import PRNGKey
 from mongepatch.chains import Fixed, Record, Runner, Settings, states_at
@@ -14,8 +15,6 @@ from mongepatch.warmup.step_size import DualAveraging, first_step_size
 
 _REMEMBERED = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
-
-
 _PATIENCE = 1e10
 """The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
 
@@ -62,6 +61,11 @@ class Rehearsal:
         self.draws += draws
         self.n_grad += int(record.info.n_grad.sum())
         return record
+
+    def recent_positions(self) -> np.ndarray:
+        """Flat positions of the last runs, a row for each draw of each chain; the same whether all are kept or not."""
+        positions = np.concatenate([record.position for record in self.records[-_REMEMBERED:]], axis=1)
+        return positions.reshape(-1, positions.shape[-1])
 
     def change(self, settings: Settings, step_size: float | None = None) -> None:
         """Go on with other settings, and look for their step size around one that is given, or the last.

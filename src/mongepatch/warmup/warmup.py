@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from mongepatch.chains import Record
 from mongepatch.metrics import Monge
 from mongepatch.warmup.alpha import alpha_for
@@ -84,8 +82,7 @@ def _choose_metric(rehearsal: Rehearsal, unknowns: Unknowns, rough: bool) -> str
     if not unknowns.alpha and not rough:
         return "metric Euclidean: hardly a trajectory diverges"
     flat: Any = rehearsal.settings.metric
-    positions = np.concatenate([record.position for record in rehearsal.records], axis=1)
-    rows = positions.reshape(-1, positions.shape[-1])
+    rows = rehearsal.recent_positions()
     if not twice_differentiable(rehearsal.runner.density, rows[0]):
         return "metric Euclidean: JAX cannot derive the density twice"
     alpha, reason = alpha_for(stiffness(rows, rehearsal.runner.density, flat.inverse_mass))
