@@ -64,6 +64,6 @@ def test_a_density_that_is_soft_or_broken_has_none():
 
 def test_alpha_grows_where_gradients_are_small_for_their_curvature():
     gentle, steep = Stiffness(100.0, 0.01, 100.0, 0.25), Stiffness(100.0, 0.01, 100.0, 4.0)
-    assert alpha_for(gentle)[0] == pytest.approx(2.0)
-    assert alpha_for(steep)[0] == pytest.approx(0.5)
-    assert alpha_for(Stiffness(100.0, 0.01, 100.0, 1e-9))[0] == 3.0
+    assert alpha_for(gentle)[0] == pytest.approx(2.0**0.5)
+    assert alpha_for(steep)[0] == pytest.approx(0.125**0.5)
+    assert alpha_for(Stiffness(100.0, 0.01, 100.0, 1e-9))[0] == 2.0

@@ -21,6 +21,13 @@ def test_deviations_are_in_standard_errors():
     assert largest_deviation(draws, {"x": Known(2.0, 3.4)}) > 10.0
 
 
+def test_the_error_of_a_standard_deviation_is_that_of_squares():
+    flips = np.cumsum(RNG.random(size=(400, 4, 500)) < 0.9, axis=-1) % 2 * 2 - 1
+    sizes = np.repeat(np.abs(RNG.normal(size=(400, 4, 50))), 10, axis=-1)  # signs alternate, sizes stay for long
+    errors = [known_from({"x": values})["x"].sd_error for values in flips * sizes]
+    assert np.mean(errors) == pytest.approx((flips * sizes).std(axis=(1, 2)).std(), rel=0.2)
+
+
 def test_every_scalar_has_a_name():
     flat = flattened({"a": np.zeros((4, 10)), "b": np.zeros((4, 10, 2, 3))})
     assert list(flat)[:3] == ["a", "b[0, 0]", "b[0, 1]"]

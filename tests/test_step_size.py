@@ -48,8 +48,10 @@ def test_every_kernel_metric_and_trajectory_meets_its_acceptance(kernel, metric,
         draws=200,
         progress=False,
     )
-    # Explicit RMHMC binds its copies more tightly the shorter the step: its acceptance is no smooth function of ε.
-    tolerance = 0.15 if kernel == "explicit-rmhmc" else 0.06
+    # 300 draws leave a few percent in log ε, and 3200 acceptances a standard error of 0.005: nearer to its own target
+    # than to the other. Explicit RMHMC binds its copies more tightly the shorter the step, so that its acceptance is no
+    # smooth function of ε: there the bound is only a guard against gross errors.
+    tolerance = 0.15 if kernel == "explicit-rmhmc" else 0.1
     assert abs(float(tree["sample_stats"]["acceptance_rate"].mean()) - target) < tolerance
     assert np.ptp(np.asarray(tree["sample_stats"]["step_size"])) == 0  # found, and at rest
 

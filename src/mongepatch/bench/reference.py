@@ -18,12 +18,20 @@ class Known(NamedTuple):
 
 
 def known_from(draws: Mapping[str, np.ndarray]) -> dict[str, Known]:
-    """What draws [chain, draw] say of each quantity."""
+    """What draws [chain, draw] say of each quantity.
+
+    The error of a standard deviation is that of the mean of squares, over twice the deviation. ArviZ takes the
+    effective size of the values themselves for it, which is too large wherever draws are spread better than
+    independent ones: squares are not.
+    """
     mcse = require("arviz_stats.base", "sample", "A bench").array_stats.mcse
 
+    def error_of_mean(values: np.ndarray) -> float:
+        return float(mcse(values, chain_axis=0, draw_axis=1, method="mean"))
+
     def known(values: np.ndarray) -> Known:
-        errors = (float(mcse(values, chain_axis=0, draw_axis=1, method=method)) for method in ("mean", "sd"))
-        return Known(float(values.mean()), float(values.std()), *errors)
+        mean, sd = float(values.mean()), float(values.std())
+        return Known(mean, sd, error_of_mean(values), error_of_mean((values - mean) ** 2) / (2.0 * sd))
 
     return {name: known(values) for name, values in draws.items()}
 

@@ -15,7 +15,7 @@ from mongepatch.warmup.trial import RELIABLE, Trial, worth
 from mongepatch.warmup.unknowns import Unknowns
 
 ACCEPTANCE, CAREFUL = 0.8, 0.9
-"""The acceptance rate to look for; and where trajectories diverge, which a shorter step makes rarer."""
+"""The acceptance rate to look for; and where trajectories diverge and no metric helps, which a shorter step does."""
 ROUGH = 0.002
 """Share of divergent trajectories above which the density is called rough."""
 FEWEST = 300
@@ -51,9 +51,10 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
     rehearsal.settle()
     record = rehearsal.run(round(_LOOK * draws))
     rough = float(record.info.diverging.mean()) > ROUGH
-    if rough:
-        rehearsal.be_careful(CAREFUL)
+    before = rehearsal.settings.metric
     metric = _choose_metric(rehearsal, unknowns, rough)
+    if rough and rehearsal.settings.metric is before:
+        rehearsal.be_careful(CAREFUL)
     trajectory = _choose_trajectory(rehearsal, unknowns, rough, record, draws)
     left = draws - rehearsal.draws
     rehearsal.change(rehearsal.settings)

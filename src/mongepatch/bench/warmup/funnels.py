@@ -75,7 +75,7 @@ def table(draws: int, seeds: Sequence[int], grid: Sequence[float] = ALPHAS) -> d
         results[f"D = {dimension}: automatic"] = automatic(dimension, draws, seeds)
         results[f"D = {dimension}: automatic, warmup=500"] = automatic(dimension, draws, seeds, warmup=500)
     for alpha in grid:
-        settings = {"metric": Monge(alpha, inverse_mass="auto"), "trajectory": "nuts", "target_acceptance": 0.9}
+        settings = {"metric": Monge(alpha, inverse_mass="auto"), "trajectory": "nuts"}
         results[f"D = 1: α = {alpha:g}"] = automatic(1, draws, seeds, **settings)
     show(
         f"The paper's funnels from 5·1, 4 × {draws:,} draws, {len(seeds)} seeds",
