@@ -14,7 +14,7 @@ from mongepatch.errors import (
 )
 from mongepatch.integrators import Path, integrate
 from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
-from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, SoftAbs
+from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
 from mongepatch.sampling import sample
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Static
@@ -35,6 +35,7 @@ __all__ = [
     "Monge",
     "MongepatchError",
     "ParameterError",
+    "Patch",
     "Path",
     "SamplingWarning",
     "SettingError",

@@ -5,6 +5,7 @@ from mongepatch.metrics.dense import Dense
 from mongepatch.metrics.euclidean import Euclidean
 from mongepatch.metrics.fisher import Fisher, GaussNewtonFisher
 from mongepatch.metrics.monge import Monge
+from mongepatch.metrics.patch import Patch
 from mongepatch.metrics.softabs import SoftAbs
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "GaussNewtonFisher",
     "Metric",
     "Monge",
+    "Patch",
     "Point",
     "Slope",
     "SoftAbs",

@@ -36,6 +36,16 @@ class Program:
         shape: tuple[int, ...] = self._code.jaxpr.outvars[0].aval.shape
         return shape
 
+    @property
+    def jaxpr(self) -> Any:
+        """The program as JAX writes it: a function of `data` and the position."""
+        return self._code.jaxpr
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """The arrays that the function closes over."""
+        return self._data
+
     def tree_flatten(self) -> tuple[tuple[Any, ...], "_Code"]:
         """The data as leaves, the code as structure."""
         return self._data, self._code

@@ -1,0 +1,150 @@
+"""The metric of a vector patch, G = M + α² JᵀJ, with J the Jacobian of a map from parameters to residuals.
+
+It is the metric that the surface (x, αf(x)) inherits from the space around it. Where the Monge metric stiffens one
+direction, this one stiffens as many as there are residuals, each in proportion to how steep its residual is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+
+from mongepatch._pytree import pytree
+from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch.errors import MetricError
+from mongepatch.metrics.base import Cost, dot
+from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
+from mongepatch.metrics.patch.algebra import Algebra, algebra
+from mongepatch.metrics.patch.residuals import Residuals
+from mongepatch.settings import number_at_least_zero
+
+
+class PatchPoint(NamedTuple):
+    """The geometry at a position."""
+
+    position: Vector
+    logdensity: Scalar
+    gradient: Vector
+    jacobian: Any
+    """J, in the form of the algebra in use."""
+    factor: Any
+    """Factors of G."""
+
+
+class PatchSlope(NamedTuple):
+    """How J changes around a position."""
+
+    change_along: Callable[[Vector], Any]
+    """v ↦ J̇(v), from the linearisation that made J."""
+    log_det: Vector
+    """∇ ½ log det G."""
+
+
+class PatchBend(NamedTuple):
+    """How J changes along a velocity."""
+
+    log_det: Vector
+    """∇ ½ log det G, the same for all velocities."""
+    change: Any
+    """J̇(v)."""
+
+
+@pytree
+@dataclass(frozen=True, init=False)
+class Patch:
+    """The metric of a model's residuals, G = M + α² JᵀJ, for targets in which many directions become stiff at once.
+
+    For whitened residuals, such as (value − mean)/scale of every random variable, data included, JᵀJ is the Gauss–Newton
+    matrix of the whole model: the metric follows the funnel of a hierarchy that is written centred. What a step costs
+    follows from which residual knows which parameter: the groups of a hierarchy are taken together, at O(D).
+
+    Args:
+        residuals: f, from the flat vector of D parameters (dict keys sorted) to a vector of any length, written with
+            jax.numpy.
+        alpha: α ≥ 0, the scale of the residuals against M; about 1 for whitened ones. At 0 the sampler is HMC. "auto"
+            is for the warm-up of `sample`.
+        inverse_mass: M⁻¹, as for `Euclidean`. A full matrix makes every step O(D³).
+    """
+
+    residuals: Residuals
+    alpha: Any
+    inverse_mass: InverseMass
+
+    def __init__(self, residuals: Any, alpha: Any, inverse_mass: Any = None) -> None:
+        if not (isinstance(alpha, str) and alpha == "auto"):
+            alpha = number_at_least_zero("alpha", alpha, error=MetricError)
+        if not isinstance(residuals, Residuals):
+            residuals = Residuals("residuals", residuals)
+        object.__setattr__(self, "residuals", residuals)
+        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
+
+    def cost(self, dimension: int) -> Cost:
+        """The Jacobian and its derivatives count as the products that they are made from: one for each colour."""
+        products = self.residuals.plan(dimension).colouring.products
+        return Cost(point=1 + products, slope=products, revisit=products, bend=products, volume_bends=1, force=2)
+
+    def check(self, dimension: int) -> None:
+        """Raise `MetricError` if the inverse mass has another dimension, residuals are none, or anything is unknown."""
+        if isinstance(self.alpha, str):
+            raise MetricError('alpha="auto" is found by the warm-up of mp.sample; elsewhere give a number.')
+        self.inverse_mass.check(dimension)
+        self.residuals.plan(dimension)
+
+    def at(self, logdensity: LogDensity, position: Vector) -> tuple[PatchPoint, PatchSlope]:
+        """One gradient; J and its linearisation; ∇ ½ log det G = ∇⟨W, J(x)⟩ at fixed W = α²JG⁻¹, by its transpose."""
+        form = self._algebra(position)
+        value, gradient = jax.value_and_grad(logdensity)(position)
+        jacobian, change_along = jax.linearize(lambda x: form.read(self.residuals.compressed(x)), position)
+        factor = form.factor(jacobian)
+        (log_det,) = jax.linear_transpose(change_along, position)(form.weights(jacobian, factor))
+        return PatchPoint(position, value, gradient, jacobian, factor), PatchSlope(change_along, log_det)
+
+    def log_det(self, point: PatchPoint) -> Scalar:
+        """From the factors of G."""
+        return self._algebra(point.position).log_det(point.factor)
+
+    def momentum(self, point: PatchPoint, velocity: Vector) -> Vector:
+        """Mv + α²Jᵀ(Jv)."""
+        return self._algebra(point.position).multiply(point.jacobian, velocity)
+
+    def velocity(self, point: PatchPoint, momentum: Vector) -> Vector:
+        """G⁻¹p, from the factors of G."""
+        return self._algebra(point.position).solve(point.jacobian, point.factor, momentum)
+
+    def velocity_from_noise(self, point: PatchPoint, noise: Vector) -> Vector:
+        """Rz with RRᵀ = G⁻¹."""
+        return self._algebra(point.position).root(point.jacobian, point.factor, noise)
+
+    def bend(self, point: PatchPoint, slope: PatchSlope, velocity: Vector) -> PatchBend:
+        """∇ ½ log det G and J̇(v)."""
+        return PatchBend(slope.log_det, slope.change_along(velocity))
+
+    def kick(
+        self, point: PatchPoint, slope: PatchSlope, velocity: Vector, bend: PatchBend, length: Scalar
+    ) -> tuple[Vector, PatchBend, Scalar]:
+        """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v) with Ω̃(v) = α²JᵀJ̇(v).
+
+        log-volume = log|det(G − eΩ̃(v′))| − log|det(G + eΩ̃(v))|
+        """
+        form, jacobian = self._algebra(point.position), point.jacobian
+        before = form.turned(jacobian, bend.change, length)
+        push = point.gradient - bend.log_det - form.turn(jacobian, bend.change, velocity)
+        kicked = velocity + length * form.solve_turned(jacobian, before, push)
+        bend_after = self.bend(point, slope, kicked)
+        after = form.turned(jacobian, bend_after.change, -length)
+        return kicked, bend_after, form.log_abs_ratio(after, before)
+
+    def force(self, point: PatchPoint, slope: PatchSlope, velocity: Vector) -> Vector:
+        """∇ℓ − ½∇ log det G + ½∇(α²|Jv|²), the last by a reverse pass of one product."""
+
+        def kinetic(position: Vector) -> Scalar:
+            along = jax.jvp(self.residuals, (position,), (velocity,))[1]
+            return 0.5 * self.alpha**2 * dot(along, along)
+
+        return point.gradient - slope.log_det + jax.grad(kinetic)(point.position)
+
+    def _algebra(self, position: Vector) -> Algebra:
+        plan = self.residuals.plan(position.size, position.dtype)
+        return algebra(plan, self.inverse_mass, self.alpha**2)

@@ -1,0 +1,94 @@
+"""Which residual can depend on which parameter: the pattern of a Jacobian, read off the traced program.
+
+Every array of the program gets a table of the parameters that each of its elements may depend on. The pattern holds at
+every position: all branches count as taken, and an operation without a rule makes all that it returns depend on all
+that it was given. So an entry may be listed in vain, but none is missed. Zeros of known data, such as those of a design
+matrix, are used: a pattern belongs to a program with its data.
+"""
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from mongepatch.metrics.patch.pattern_rules import RULES, Known
+from mongepatch.targets.program import Program
+
+_LARGEST = 10**8
+"""Elements of a table above which everything counts as depending on everything."""
+
+_CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call"}
+"""Operations that do nothing but evaluate an inner program."""
+
+
+def jacobian_pattern(program: Program, dimension: int) -> np.ndarray:
+    """Booleans [residuals, dimension]: False only where the derivative is 0 at every position."""
+    position = Known((dimension,), depends=np.eye(dimension, dtype=bool))
+    with jax.ensure_compile_time_eval():
+        (residuals,) = _evaluate(program.jaxpr, [*map(_constant, program.data), position], exact=True)
+    if residuals.depends is None:
+        return np.zeros((*program.shape, dimension), bool)
+    return residuals.depends
+
+
+def _constant(value: Any) -> Known:
+    return Known(np.shape(value), None if isinstance(value, jax.core.Tracer) else value)
+
+
+def _evaluate(jaxpr: Any, inputs: list[Known], exact: bool) -> list[Known]:
+    """What is known of a program's results.
+
+    `exact` says whether derivatives are those of the operations: inside a function whose derivative is a user's own,
+    it may depend on what looks constant, such as a rounding.
+    """
+    found: dict[Any, Known] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
+
+    def read(variable: Any) -> Known:
+        return _constant(variable.val) if hasattr(variable, "val") else found[variable]
+
+    for equation in jaxpr.eqns:
+        results = _apply(equation, [read(variable) for variable in equation.invars], exact)
+        found.update(zip(equation.outvars, results, strict=True))
+    return [read(variable) for variable in jaxpr.outvars]
+
+
+def _apply(equation: Any, inputs: list[Known], exact: bool) -> list[Known]:
+    """What is known of the results of one operation."""
+    name, results = equation.primitive.name, [variable.aval for variable in equation.outvars]
+    if name in _CALLS:
+        inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
+        return _call(inner, inputs, exact and not name.startswith("custom"))
+    if all(given.depends is None for given in inputs):
+        return _values(equation, inputs)
+    if name == "cond":
+        branches = [_call(branch, inputs[1:], exact) for branch in equation.params["branches"]]
+        return [_either(cases) for cases in zip(*branches, strict=True)]
+    if exact and not any(np.issubdtype(result.dtype, np.inexact) for result in results):
+        return [Known(result.shape) for result in results]  # comparisons and whole numbers have no derivative
+    dimension = next(given.depends.shape[-1] for given in inputs if given.depends is not None)
+    tables = None
+    if name in RULES and all(math.prod(result.shape) * dimension <= _LARGEST for result in results):
+        tables = RULES[name](equation, inputs, dimension)
+    if tables is None:
+        union = np.any([given.table(dimension).reshape(-1, dimension).any(0) for given in inputs], axis=0)
+        tables = [np.broadcast_to(union, (*result.shape, dimension)) for result in results]
+    return [Known(result.shape, depends=table) for result, table in zip(results, tables, strict=True)]
+
+
+def _call(inner: Any, inputs: list[Known], exact: bool) -> list[Known]:
+    return _evaluate(getattr(inner, "jaxpr", inner), [*map(_constant, getattr(inner, "consts", ())), *inputs], exact)
+
+
+def _values(equation: Any, inputs: list[Known]) -> list[Known]:
+    """Results that depend on no parameter: their values, where those of all inputs are known."""
+    shapes = [variable.aval.shape for variable in equation.outvars]
+    if any(given.value is None for given in inputs) or any(hasattr(p, "eqns") for p in equation.params.values()):
+        return [Known(shape) for shape in shapes]
+    values = equation.primitive.bind(*(given.value for given in inputs), **equation.params)
+    return [_constant(value) for value in (values if equation.primitive.multiple_results else [values])]
+
+
+def _either(cases: tuple[Known, ...]) -> Known:
+    tables = [case.depends for case in cases if case.depends is not None]
+    return Known(cases[0].shape, depends=np.any(tables, axis=0) if tables else None)
