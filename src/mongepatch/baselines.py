@@ -192,7 +192,7 @@ def _sample(
         raise SettingError(f"target_acceptance must be below 1; it is {target_acceptance}.")
     start_key, run_key = jax.random.split(as_key(seed))
 
-    target = as_target(target, init, None, None)
+    target = as_target(target, init, None, None, None)
     check_names(target)
     dtype = jnp.result_type(float)  # the one precision that BlackJAX's adaptation works in
     if init is not None:

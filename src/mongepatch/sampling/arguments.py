@@ -1,7 +1,7 @@
 """What users pass to `sample`, as the rest of the library knows it."""
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,6 +30,7 @@ def as_key(seed: Any) -> PRNGKey:
 def as_target(
     target: Target | LogDensity,
     example: PyTree,
+    residuals: Callable[[Any], Any] | None,
     dims: Mapping[str, Sequence[str]] | None,
     coords: Mapping[str, Sequence[Any]] | None,
 ) -> Target:
@@ -42,6 +43,8 @@ def as_target(
                 "Give init, one point of the log density's parameters: it says their names and shapes."
             )
         target = Target.from_density(target, example)
+    if residuals is not None:
+        target = target.with_residuals(residuals)
     for name, given in (("dims", dims), ("coords", coords)):
         if not isinstance(given, Mapping | None):
             raise ParameterError(f"{name} must be a dict; it is {given!r}.")

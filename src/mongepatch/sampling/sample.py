@@ -1,7 +1,7 @@
 """One call from a log density to draws."""
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -35,6 +35,7 @@ def sample(
     target: Target | LogDensity,
     init: PyTree = None,
     *,
+    residuals: Callable[[Any], Any] | None = None,
     metric: Metric | MetricName = "auto",
     trajectory: Trajectory | TrajectoryName | None = "auto",
     step_size: float | None = None,
@@ -62,13 +63,18 @@ def sample(
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
-        metric: "auto" chooses between "euclidean" and "monge", all of whose constants are found in warm-up. Or a metric
-            with constants of your own, any of which may be "auto": `Euclidean(...)` for HMC, `Monge(alpha, ...)`,
-            `Fisher(...)`, `SoftAbs(kappa)`, `Dense(metric_fn)`, or one that you wrote.
+        residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
+            residuals of a model, such as (value − mean)/scale of every random variable, data included. `from_numpyro`
+            finds them by itself.
+        metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
+            constants are found in warm-up. Or a metric with constants of your own, any of which may be "auto":
+            `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,
+            `SoftAbs(kappa)`, `Dense(metric_fn)`, or one that you wrote.
         trajectory: "auto" chooses between "nuts" and "static", trajectories of a length that is found in warm-up; or
             `NUTS(max_depth)`, `Static(num_steps, jitter)`; none for the kernel "mmala".
         step_size: ε > 0, in the scale of the metric; by default it is found in warm-up.
-        target_acceptance: the acceptance rate to find it for; by default 0.8, and 0.9 where trajectories diverge.
+        target_acceptance: the acceptance rate to find it for; by default 0.8, and 0.9 for a patch and where
+            trajectories diverge.
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
         draws: draws of each chain to keep.
@@ -111,12 +117,12 @@ def sample(
     if init_per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init
-    target = as_target(target, example, dims, coords)
+    target = as_target(target, example, residuals, dims, coords)
     check_names(target)
     dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     density = trace(target.logdensity, position)
-    settings, unknowns = begin(metric, trajectory, kernel, target.dimension)
+    settings, unknowns = begin(metric, trajectory, kernel, target.dimension, target.residuals)
     check_warmup(warmup, step, unknowns)
     settings = settings._replace(metric=fitted(settings.metric, position))
     check_differentiable(density, settings.metric, position)

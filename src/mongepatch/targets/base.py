@@ -1,7 +1,7 @@
 """The target of a run: a log density on flat vectors, with the names that its user knows."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jax
@@ -50,6 +50,16 @@ class Target:
         """A target from a log density of a pytree, and one such pytree."""
         layout = Layout.of(example)
         return cls(lambda flat: logdensity(layout.tree(flat)), layout)
+
+    def with_residuals(self, residuals: Callable[[Any], Any]) -> "Target":
+        """The target with a residual map of your own: from its parameters, by name, to arrays in any pytree."""
+        layout = self.layout
+
+        def flat_residuals(position: Vector) -> Vector:
+            arrays = [jnp.ravel(array) for array in jax.tree.leaves(residuals(layout.tree(position)))]
+            return arrays[0] if len(arrays) == 1 else jnp.concatenate(arrays)
+
+        return replace(self, residuals=flat_residuals)
 
     def __call__(self, position: Vector) -> Scalar:
         """The log density at a flat position."""

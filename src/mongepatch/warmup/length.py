@@ -1,23 +1,30 @@
 """The length of static trajectories, by what is most worth: effective draws for their cost."""
 
-from mongepatch.chains import Settings
+from mongepatch.metrics import Patch
 from mongepatch.trajectories import Static
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.trial import Trial, attempt, climb
 
 LENGTHS = (1, *sorted({part * 2**k for part in (2, 3) for k in range(9)}))
 """Longest trajectories that are tried, in steps."""
+PATCH_LENGTHS = (12, 24, 48, 96)
+"""The same for a patch. A few draws on a hard density cannot tell that trajectories are too short for it: none is
+shorter than what suits most. Up to 12 steps made at least half as much as the best length on all that was tried."""
 JITTER = 1.0
 """The number of steps is drawn from 1 … longest, so that no direction's period is met for long."""
-TRIALS = 5
+FIRST_LENGTH = 8
+"""Longest trajectories, in steps, before a length is known."""
+_TRIALS = 5
 
 
 def choose_length(rehearsal: Rehearsal, longest: float, draws: int) -> Trial:
     """Try static trajectories, from a guess of the longest to the better side."""
-    start = min(range(len(LENGTHS)), key=lambda i: abs(LENGTHS[i] - longest))
+    lengths = PATCH_LENGTHS if isinstance(rehearsal.settings.metric, Patch) else LENGTHS
+    start = min(range(len(lengths)), key=lambda i: abs(lengths[i] - longest))
+    trials = min(_TRIALS, len(lengths) - 1)
 
     def try_length(longest: int) -> Trial:
-        settings = Settings(rehearsal.settings.metric, Static(longest, JITTER))
-        return attempt(rehearsal, settings, draws // TRIALS)
+        settings = rehearsal.settings._replace(trajectory=Static(longest, JITTER))
+        return attempt(rehearsal, settings, draws // trials)
 
-    return climb(LENGTHS, start, try_length, TRIALS)
+    return climb(lengths, start, try_length, trials)

@@ -46,7 +46,9 @@ class Rehearsal:
         self.n_grad = 0
         """Gradient-equivalents so far, of all chains."""
         self._keep = keep
-        self._key, self._target, self._guesses, self._strict = key, acceptance, 0, True
+        self.acceptance = acceptance
+        """The acceptance rate that the step size is looked for."""
+        self._key, self._guesses, self._strict = key, 0, True
         self._may_be_careful = may_be_careful
         self.pace: Any = None
         if step_size is None:
@@ -87,8 +89,8 @@ class Rehearsal:
 
     def be_careful(self, acceptance: float) -> None:
         """Look for another acceptance rate from now on, unless the user has asked for one."""
-        if self._may_be_careful:
-            self._target = acceptance
+        if self._may_be_careful and acceptance != self.acceptance:
+            self.acceptance = acceptance
             self.change(self.settings)
 
     def arrive(self) -> None:
@@ -107,7 +109,7 @@ class Rehearsal:
 
     def _search(self, step_size: Any) -> None:
         rates = self.states.logdensity  # of every chain
-        self.pace = DualAveraging.around(step_size, self._target, rates.size, rates.dtype, strict=self._strict)
+        self.pace = DualAveraging.around(step_size, self.acceptance, rates.size, rates.dtype, strict=self._strict)
 
     def _guess(self, step_size: Any) -> Any:
         """A step size for where the chains are."""
@@ -119,7 +121,7 @@ class Rehearsal:
             self.runner.density,
             self.settings.metric,
             jnp.asarray(step_size, dtype),
-            jnp.asarray(self._target, dtype),
+            jnp.asarray(self.acceptance, dtype),
             kernel=self.runner.kernel,
             walks=self.settings.trajectory is not None,
         )

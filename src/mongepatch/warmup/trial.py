@@ -17,6 +17,8 @@ SEARCH = 0.4
 """Share of a trial's draws in which the step size is looked for."""
 FLOOR = 3.0
 """Effective draws of a chain up to which a short run cannot tell one setting from another."""
+ROUGH = 0.002
+"""Share of divergent trajectories above which the density is called rough."""
 _HOPE = 1e-9
 """Worth of a step where nothing can be told: the longer a trajectory the better, and worse than all that can."""
 RELIABLE = 1e-6
@@ -34,6 +36,42 @@ class Trial(NamedTuple):
     """Effective draws for each gradient-equivalent that all chains together waited for."""
 
 
+class Look(NamedTuple):
+    """How some draws went."""
+
+    record: Record
+    seconds: float
+    """How long they took, compilation excluded."""
+
+    @property
+    def diverging(self) -> float:
+        """Share of divergent trajectories."""
+        return float(self.record.info.diverging.mean())
+
+    @property
+    def rough(self) -> bool:
+        """Whether the density is rough: no metric of constant scale suits it."""
+        return self.diverging > ROUGH
+
+    @property
+    def worth(self) -> float:
+        """Effective draws for their cost in gradients."""
+        return worth(self.record)
+
+    @property
+    def per_second(self) -> float:
+        """Effective draws a second; 0 where there are too few to tell."""
+        size = effective_size(self.record)
+        return size / self.seconds if size > FLOOR * len(self.record.position) else 0.0
+
+
+def look(rehearsal: Rehearsal, draws: int) -> Look:
+    """Make some draws and keep time."""
+    before = rehearsal.runner.seconds
+    record = rehearsal.run(draws)
+    return Look(record, rehearsal.runner.seconds - before)
+
+
 def attempt(rehearsal: Rehearsal, settings: Settings, draws: int) -> Trial:
     """Try some settings for a number of draws, at least 2: look for their step size, then measure."""
     search = max(1, round(SEARCH * draws))
@@ -45,12 +83,24 @@ def attempt(rehearsal: Rehearsal, settings: Settings, draws: int) -> Trial:
 
 
 def worth(record: Record) -> float:
-    """The least effective size over parameters and their squares, over what the draws cost.
+    """Effective draws over what they cost.
 
     Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
-    taken the longest. More effective draws than draws, as paths give that lead to the far side, count as draws: what is
-    won there is lost on squares. Runs that are too short for their slowest parameter have next to no worth, and the
-    more of it the longer their trajectories.
+    taken the longest. Runs that are too short for their slowest parameter have next to no worth, and the more of it the
+    longer their trajectories.
+    """
+    chains = len(record.position)
+    size = effective_size(record)
+    if size and not size > FLOOR * chains:
+        return _HOPE * float(record.info.n_steps.mean())
+    return float(size / (chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()))
+
+
+def effective_size(record: Record) -> float:
+    """The least effective size over parameters and their squares; 0 where nothing moves.
+
+    More effective draws than draws, as paths give that lead to the far side, count as draws: what is won there is lost
+    on squares.
     """
     chains, draws, dimension = record.position.shape
     values = record.position[..., :: -(-dimension // _MOST_PARAMETERS)]
@@ -59,10 +109,7 @@ def worth(record: Record) -> float:
         return 0.0
     ess = require("arviz_stats.base", "sample", "Warm-up").array_stats.ess
     size = float(np.min(ess(quantities, chain_axis=0, draw_axis=1, method="mean")))
-    if not size > FLOOR * chains:
-        return _HOPE * float(record.info.n_steps.mean())
-    cost = chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()
-    return float(min(size, chains * draws) / cost)
+    return min(size, float(chains * draws))
 
 
 def climb(values: Sequence[T], start: int, attempt: Callable[[T], Trial], trials: int) -> Trial:

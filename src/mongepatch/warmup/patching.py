@@ -1,0 +1,90 @@
+"""Going over to the patch of a model's residuals, where it pays, and the α of a patch."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch.metrics import Patch
+from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.trajectories import Static
+from mongepatch.warmup.alpha import STIFF, VARIED
+from mongepatch.warmup.basics import CAREFUL, basics
+from mongepatch.warmup.length import JITTER, PATCH_LENGTHS
+from mongepatch.warmup.rehearsal import Rehearsal
+from mongepatch.warmup.scales import variances
+from mongepatch.warmup.stiffness import stiffness, twice_differentiable
+from mongepatch.warmup.trial import Look, look
+from mongepatch.warmup.unknowns import Unknowns
+
+ALPHAS = (16.0, 4.0, 2.0)
+"""Values of α that are tried, besides 1. At 16 there is next to nothing of M left, and beyond it nothing to win."""
+_AS_LONG = 0.5
+"""How long, relative to the step at α = 1, a step must stay."""
+_MARGIN = 2.0
+"""How many times the effective draws a second a patch must make where the Euclidean metric is not in trouble: static
+trajectories, which are looked for later, may still double what that one makes."""
+
+
+def try_patch(rehearsal: Rehearsal, unknowns: Unknowns, flat: Look, draws: int) -> str:
+    """Try the patch where the density is rough or its curvature varies; go back where it makes less of a second.
+
+    Returns what to say; nothing where it was not worth a try.
+    """
+    if not flat.rough and not _varied(rehearsal):
+        return ""
+    settings, step_size = rehearsal.settings, float(rehearsal.pace.step_size)
+    rows = rehearsal.recent_positions()
+    base = variances(rows, Diagonal(jnp.ones(rows.shape[1], rows.dtype)))
+    trajectory: Any = Static(PATCH_LENGTHS[0], JITTER) if unknowns.length else settings.trajectory
+    acceptance = rehearsal.acceptance
+    rehearsal.be_careful(CAREFUL)
+    rehearsal.change(settings._replace(metric=Patch(unknowns.residuals, 1.0, base), trajectory=trajectory))
+    basics(rehearsal, unknowns, draws)
+    rehearsal.settle()
+    bent = look(rehearsal, flat.record.position.shape[1])
+    gain = bent.per_second / flat.per_second if flat.per_second else float("inf")
+    if flat.rough:
+        # What chains in trouble say of their own effective size is not to be believed.
+        chosen = bent.diverging < flat.diverging or gain > 1.0
+        why = f"{flat.diverging:.1%} of the trajectories diverge in the Euclidean metric, {bent.diverging:.1%} in it"
+    else:
+        chosen = gain > _MARGIN
+        why = f"curvature varies, and it makes {gain:.1f} times the effective draws of the Euclidean metric a second"
+    if chosen:
+        return f"metric Patch: {why}"
+    rehearsal.be_careful(acceptance)
+    rehearsal.change(settings, step_size)
+    return ""
+
+
+def choose_alpha(rehearsal: Rehearsal, draws: int) -> str:
+    """The largest α that leaves steps about as long as they are; α is 1 at first.
+
+    M is for what the residuals leave open. Elsewhere it is in the way, and the less there is of it the better: a step
+    then covers ε/√(1 + α²) widths of a parameter, whatever α is. Once M alone holds a direction, ε cannot grow with α.
+    """
+    metric: Any = rehearsal.settings.metric
+    rehearsal.settle()
+    first, usual = rehearsal.settings, float(rehearsal.pace.step_size)
+    for alpha in ALPHAS:
+        bent = replace(metric, alpha=jnp.asarray(alpha, metric.alpha.dtype))
+        stride = np.sqrt((1.0 + alpha**2) / 2.0)
+        rehearsal.change(first._replace(metric=bent), usual * stride)
+        rehearsal.run(draws // len(ALPHAS))
+        rehearsal.settle()
+        if float(rehearsal.pace.step_size) > _AS_LONG * usual * stride:
+            return f"α = {alpha:g}"
+    rehearsal.change(first, usual)
+    return "α = 1"
+
+
+def _varied(rehearsal: Rehearsal) -> bool:
+    """Whether some places are far stiffer than others, which no constant M can follow."""
+    metric: Any = rehearsal.settings.metric
+    rows, density = rehearsal.recent_positions(), rehearsal.runner.density
+    if not twice_differentiable(density, rows[0]):
+        return False
+    found = stiffness(rows, density, metric.inverse_mass)
+    return found.largest > STIFF and found.varies > VARIED
