@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import Vector
+from mongepatch.metrics.base import dot
 from mongepatch.metrics.field import Field
 
 
@@ -37,6 +38,16 @@ class Colouring:
             _, pull = jax.vjp(residuals, position)
             rows = jax.vmap(lambda seed: pull(seed)[0])(seeds)
         return rows.ravel()
+
+    def expanded(self, compressed: Vector) -> jax.Array:
+        """The Jacobian as a matrix, off the pattern too, where its entries mean nothing.
+
+        Products with the seeds take the place of a gather, whose derivative would be a scatter.
+        """
+        rows = compressed.reshape(self.products, -1)
+        if not np.array_equal(self.seeds, np.eye(self.products)):
+            rows = dot(jnp.asarray(self.seeds.T, compressed.dtype), rows)
+        return rows.T if self.forward else rows
 
 
 def colour(pattern: np.ndarray) -> Colouring:

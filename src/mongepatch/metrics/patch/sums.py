@@ -7,6 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import Vector
+from mongepatch.metrics.base import dot
+
+_LARGE = 600
+"""Products from which on they are summed by a product with ones, which takes a call but adds several at a time."""
 
 
 def take(vector: Vector, places: np.ndarray) -> jax.Array:
@@ -52,5 +56,9 @@ def _sums(left: Vector, right: Vector, left_at: np.ndarray, right_at: np.ndarray
     products = take(left, np.maximum(left_at, 0)) * take(right, np.maximum(right_at, 0))
     if (left_at < 0).any():
         products = jnp.where(left_at < 0, 0.0, products)
-    return products[:, 0] if left_at.shape[1] == 1 else products.sum(1)
+    if left_at.shape[1] == 1:
+        return products[:, 0]
+    if left_at.size < _LARGE:
+        return products.sum(1)
+    return dot(products, jnp.ones(left_at.shape[1], products.dtype))
 
