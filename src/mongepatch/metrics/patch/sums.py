@@ -12,16 +12,22 @@ from mongepatch.metrics.base import dot
 _LARGE = 600
 """Products from which on they are summed by a product with ones, which takes a call but adds several at a time."""
 
+_ONE_EACH = jax.lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
+
 
 def take(vector: Vector, places: np.ndarray) -> jax.Array:
-    """Elements at known places, without a check that they exist."""
-    return vector.at[places].get(mode="promise_in_bounds")
+    """Elements at known places, which exist: one operation, where indexing would write half a dozen."""
+    if places.size == 0:
+        return jnp.zeros(places.shape, vector.dtype)
+    return jax.lax.gather(
+        vector, np.asarray(places, np.int32)[..., None], _ONE_EACH, (1,), mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
+    )
 
 
 def take_or_zero(vector: Vector, places: np.ndarray) -> jax.Array:
     """The same, with 0 for places below 0."""
     missing = places < 0
-    found = take(vector, np.maximum(places, 0)) if len(vector) else jnp.zeros(places.shape, vector.dtype)
+    found = take(vector, np.maximum(places, 0))
     return jnp.where(missing, 0.0, found) if missing.any() else found
 
 
