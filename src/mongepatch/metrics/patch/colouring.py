@@ -67,12 +67,10 @@ def _greedy(members: np.ndarray) -> np.ndarray:
     colours = np.zeros(len(members), int)
     taken: list[np.ndarray] = []
     for member in np.argsort(-members.sum(1), kind="stable"):
-        for number, places in enumerate(taken):
-            if not (places & members[member]).any():
-                break
-        else:
-            number = len(taken)
+        free = [number for number, places in enumerate(taken) if not (places & members[member]).any()]
+        if not free:
             taken.append(np.zeros(members.shape[1], bool))
+        number = free[0] if free else len(taken) - 1
         taken[number] |= members[member]
         colours[member] = number
     return colours

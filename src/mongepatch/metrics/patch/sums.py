@@ -19,9 +19,8 @@ def take(vector: Vector, places: np.ndarray) -> jax.Array:
     """Elements at known places, which exist: one operation, where indexing would write half a dozen."""
     if places.size == 0:
         return jnp.zeros(places.shape, vector.dtype)
-    return jax.lax.gather(
-        vector, np.asarray(places, np.int32)[..., None], _ONE_EACH, (1,), mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
-    )
+    at = np.asarray(places, np.int32)[..., None]
+    return jax.lax.gather(vector, at, _ONE_EACH, (1,), mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
 def take_or_zero(vector: Vector, places: np.ndarray) -> jax.Array:
@@ -45,7 +44,9 @@ class Sums:
         self._groups: list[tuple[np.ndarray, np.ndarray]] = []
         for width in np.unique(widths):
             rows = [terms[number] for number in self.order if widths[number] == width]
-            pairs = np.array([[*row, *[(-1, -1)] * (width - len(row))] for row in rows], int).reshape(len(rows), width, 2)
+            pairs = np.array([[*row, *[(-1, -1)] * (width - len(row))] for row in rows], int).reshape(
+                len(rows), width, 2
+            )
             full = max((len(row) for row in rows), default=0)
             self._groups.append((pairs[:, :full, 0], pairs[:, :full, 1]))
 
@@ -67,4 +68,3 @@ def _sums(left: Vector, right: Vector, left_at: np.ndarray, right_at: np.ndarray
     if left_at.size < _LARGE:
         return products.sum(1)
     return dot(products, jnp.ones(left_at.shape[1], products.dtype))
-
