@@ -65,10 +65,13 @@ def varying_slopes(groups: int = 12, each: int = 8, shared: int = 6) -> Model:
     return Model(f"{groups} groups, varying slopes", 5 + shared + 2 * groups, residuals, log_scales)
 
 
+MODELS = (schools("eight schools", 8), varying_slopes(), schools("100 groups", 100))
+
+
 def run(chains: int = 4, rounds: int = 11) -> dict[str, float]:
     """Print the table; return microseconds a step and chain on the patch."""
     rows, found = [], {}
-    for model in (schools("eight schools", 8), varying_slopes(), schools("100 groups", 100)):
+    for model in MODELS:
         position = 0.1 * jax.random.normal(jax.random.key(1), (chains, model.dimension))
         patch = fitted(Patch(model.residuals, ALPHA, jnp.ones(model.dimension)), position[0])
         methods = {"leapfrog": HMC, "merged": Method("", patch, "merged"), "paper": Method("", patch, "paper")}
