@@ -18,12 +18,8 @@ TOLERANCE = 1e-10
 ALPHAS = (0.0, 0.7, 2.0)
 LENGTH = 0.05
 rng = np.random.default_rng(8)
-OBSERVED, WIDE, TALL, GROUP = (
-    rng.normal(size=9),
-    rng.normal(size=(3, 10)),
-    rng.normal(size=(12, 10)),
-    [0, 1, 2, 3, 1, 2],
-)
+OBSERVED, WIDE, TALL = rng.normal(size=6), rng.normal(size=(3, 10)), rng.normal(size=(12, 10))
+GROUP = [0, 1, 2, 3, 1, 2]
 
 
 def hierarchy(x):
