@@ -37,6 +37,7 @@ format: $(VENV)/.installed-dev
 
 bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench step
+	$(BIN)/mongepatch bench patch-step
 	$(BIN)/mongepatch bench scaling
 	$(BIN)/mongepatch bench funnel
 	$(BIN)/mongepatch bench schemes

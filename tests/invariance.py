@@ -70,6 +70,21 @@ def prior_precision(member):
     return member.A + 0.3 * jnp.eye(2)
 
 
+def patch(member, alpha):
+    """A patch of more residuals than parameters, with a diagonal base."""
+
+    def residuals(x):
+        return jnp.concatenate([means(member)(x), jnp.stack([jnp.sin(x[0]), x[0] * x[1]])])
+
+    return mp.Patch(residuals, alpha, jnp.array([0.8, 1.2]))
+
+
+def narrow_patch(member, alpha):
+    """A patch of fewer residuals than parameters, with a dense base."""
+    covariance = jnp.linalg.inv(prior_precision(member))
+    return mp.Patch(lambda x: means(member)(x).sum()[None], alpha, covariance)
+
+
 def correlated_gaussian():
     covariance = np.linalg.inv(np.asarray(MEMBERS["gaussian"].A))
     root = np.linalg.cholesky(covariance)

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch as mp
-from mongepatch.bench import implicit, kernels, scaling, schemes, step, uturn
+from mongepatch.bench import implicit, kernels, patch_step, scaling, schemes, step, uturn
 from mongepatch.cli import app
 from mongepatch.sampling import progress
 from mongepatch.sampling.kernel_names import KERNELS
@@ -44,6 +44,14 @@ def test_bench_step(monkeypatch):
     output = invoke("bench", "step", "--rounds", "1")
     assert "N = 60, D = 4" in output
     assert "merged / leapfrog" in output
+
+
+def test_bench_patch_step(monkeypatch):
+    monkeypatch.setattr(patch_step, "NUM_STEPS", 5)
+    monkeypatch.setattr(patch_step, "MODELS", patch_step.MODELS[:1])
+    output = invoke("bench", "patch-step", "--rounds", "1")
+    assert "eight schools" in output
+    assert "10, 18, 3" in output
 
 
 def test_bench_scaling(monkeypatch):

@@ -11,7 +11,7 @@ import textwrap
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from invariance import MAX_STANDARD_ERRORS, compiled, information, prior_precision, run, standard_errors_off
+from invariance import MAX_STANDARD_ERRORS, compiled, information, patch, prior_precision, run, standard_errors_off
 
 import mongepatch as mp
 from mongepatch import kernels
@@ -143,3 +143,17 @@ def test_leaving_out_a_term_is_noticed(mutation, monkeypatch):
     owner, method, right, wrong, kernel, trajectory, length, settings = OTHERS[mutation]
     mutate(monkeypatch, owner, method, (right, wrong))
     assert worst(compiled(kernel, dense, trajectory, length), **settings) > 2 * MAX_STANDARD_ERRORS
+
+
+OF_PATCH = {
+    "kick without an α²": ("form.turn(jacobian, bend.change, velocity)", " / self.alpha**2"),
+    "log-volume without an α²": ("form.log_abs_ratio(after, before)", " / self.alpha**2"),
+}
+
+
+@pytest.mark.parametrize("mutation", OF_PATCH)
+def test_one_mistake_in_a_patch_is_noticed(mutation, monkeypatch):
+    right, divided = OF_PATCH[mutation]
+    mutate(monkeypatch, mp.Patch, "kick", (right, right + divided))
+    sampler = compiled(kernels.LMC(), patch, mp.Static(4, jitter=0.5), 25)
+    assert worst(sampler, "banana", 0.5, 0.6, 4000) > 2 * MAX_STANDARD_ERRORS

@@ -149,3 +149,11 @@ def progress(
     from mongepatch.bench import progress as module
 
     module.run(draws=draws, rounds=rounds)
+
+
+@bench.command()
+def patch_step(rounds: Rounds = 11) -> None:
+    """Time of an LMC step on residual patches of hierarchies."""
+    from mongepatch.bench import patch_step as module
+
+    module.run(rounds=rounds)

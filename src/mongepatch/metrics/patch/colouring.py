@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import Vector
+from mongepatch.metrics.base import dot
 from mongepatch.metrics.field import Field
 
 
@@ -38,6 +39,16 @@ class Colouring:
             rows = jax.vmap(lambda seed: pull(seed)[0])(seeds)
         return rows.ravel()
 
+    def expanded(self, compressed: Vector) -> jax.Array:
+        """The Jacobian as a matrix, off the pattern too, where its entries mean nothing.
+
+        Products with the seeds take the place of a gather, whose derivative would be a scatter.
+        """
+        rows = compressed.reshape(self.products, -1)
+        if not np.array_equal(self.seeds, np.eye(self.products)):
+            rows = dot(jnp.asarray(self.seeds.T, compressed.dtype), rows)
+        return rows.T if self.forward else rows
+
 
 def colour(pattern: np.ndarray) -> Colouring:
     """The colouring of the fewer products, by columns or by rows."""
@@ -56,12 +67,10 @@ def _greedy(members: np.ndarray) -> np.ndarray:
     colours = np.zeros(len(members), int)
     taken: list[np.ndarray] = []
     for member in np.argsort(-members.sum(1), kind="stable"):
-        for number, places in enumerate(taken):
-            if not (places & members[member]).any():
-                break
-        else:
-            number = len(taken)
+        free = [number for number, places in enumerate(taken) if not (places & members[member]).any()]
+        if not free:
             taken.append(np.zeros(members.shape[1], bool))
+        number = free[0] if free else len(taken) - 1
         taken[number] |= members[member]
         colours[member] = number
     return colours

@@ -20,6 +20,9 @@ from mongepatch.metrics.patch.sums import Sums, take, take_or_zero
 SMALL = 8
 """Coordinates up to which a dense rest is eliminated one by one: calls of LAPACK take longer."""
 
+_LITTLE_FILL = 8
+"""New entries that a coordinate may make and go with those that make none."""
+
 
 Entry: TypeAlias = tuple[int, int]
 """A row and a column."""
@@ -207,15 +210,15 @@ def _places(items: Sequence[K]) -> dict[K, int]:
 def _independent(graph: np.ndarray, left: np.ndarray) -> list[int]:
     """Coordinates to eliminate next, of which no two are neighbours; none where the rest is better left to LAPACK.
 
-    Those of few neighbours come first: eliminating a coordinate makes neighbours of all its neighbours.
+    Eliminating a coordinate makes neighbours of all its neighbours: those go first that make the fewest new ones.
     """
-    degrees = graph[np.ix_(left, left)].sum(1) - 1
-    limit = max(4, 2 * degrees.min())
+    among = graph[np.ix_(left, left)] & ~np.eye(len(left), dtype=bool)
+    fill = np.array([row.sum() * (row.sum() - 1) - among[np.ix_(row, row)].sum() for row in among])
     chosen: list[int] = []
     blocked = np.zeros(len(graph), bool)
-    for place in np.argsort(degrees, kind="stable"):
+    for place in np.lexsort((among.sum(1), fill)):
         coordinate = int(left[place])
-        if degrees[place] <= limit and not blocked[coordinate]:
+        if fill[place] <= 2 * fill.min() + _LITTLE_FILL and not blocked[coordinate]:
             chosen.append(coordinate)
             blocked |= graph[coordinate]
     return chosen if len(left) <= SMALL or 8 * len(chosen) >= len(left) else []

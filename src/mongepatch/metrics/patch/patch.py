@@ -55,9 +55,9 @@ class PatchBend(NamedTuple):
 class Patch:
     """The metric of a model's residuals, G = M + α² JᵀJ, for targets in which many directions become stiff at once.
 
-    For whitened residuals, such as (value − mean)/scale of every random variable, data included, JᵀJ is the Gauss–Newton
-    matrix of the whole model: the metric follows the funnel of a hierarchy that is written centred. What a step costs
-    follows from which residual knows which parameter: the groups of a hierarchy are taken together, at O(D).
+    For whitened residuals, such as (value − mean)/scale of every random variable, data included, JᵀJ is the
+    Gauss–Newton matrix of the whole model: the metric follows the funnel of a hierarchy that is written centred. What a
+    step costs follows from which residual knows which parameter: the groups of a hierarchy are taken together, at O(D).
 
     Args:
         residuals: f, from the flat vector of D parameters (dict keys sorted) to a vector of any length, written with

@@ -101,7 +101,7 @@ def _split(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarra
 
 
 def _reduce(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
-    return [inputs[0].table(dimension).any(axis=tuple(equation.params["axes"]))]
+    return [np.asarray(inputs[0].table(dimension).any(axis=tuple(equation.params["axes"])))]
 
 
 def _accumulate(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:

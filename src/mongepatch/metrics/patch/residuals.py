@@ -22,7 +22,9 @@ class Residuals(Field):
         """The function traced at positions of this shape and precision, and planned."""
         if self._plan is not None:
             return self
-        traced = Residuals(self.name, super().traced(position).function)
+        # Data that are known stay known under an outer trace: a point and what is asked about it must mean one plan.
+        with jax.ensure_compile_time_eval():
+            traced = Residuals(self.name, super().traced(position).function)
         shape = traced.function.shape
         if len(shape) != 1 or shape[0] == 0:
             raise MetricError(f"{self.name} must return a vector; its shape is {shape}.")

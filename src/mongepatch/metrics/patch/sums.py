@@ -7,17 +7,26 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import Vector
+from mongepatch.metrics.base import dot
+
+_LARGE = 600
+"""Products from which on they are summed by a product with ones, which takes a call but adds several at a time."""
+
+_ONE_EACH = jax.lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
 
 
 def take(vector: Vector, places: np.ndarray) -> jax.Array:
-    """Elements at known places, without a check that they exist."""
-    return vector.at[places].get(mode="promise_in_bounds")
+    """Elements at known places, which exist: one operation, where indexing would write half a dozen."""
+    if places.size == 0:
+        return jnp.zeros(places.shape, vector.dtype)
+    at = np.asarray(places, np.int32)[..., None]
+    return jax.lax.gather(vector, at, _ONE_EACH, (1,), mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
 def take_or_zero(vector: Vector, places: np.ndarray) -> jax.Array:
     """The same, with 0 for places below 0."""
     missing = places < 0
-    found = take(vector, np.maximum(places, 0)) if len(vector) else jnp.zeros(places.shape, vector.dtype)
+    found = take(vector, np.maximum(places, 0))
     return jnp.where(missing, 0.0, found) if missing.any() else found
 
 
@@ -35,7 +44,9 @@ class Sums:
         self._groups: list[tuple[np.ndarray, np.ndarray]] = []
         for width in np.unique(widths):
             rows = [terms[number] for number in self.order if widths[number] == width]
-            pairs = np.array([[*row, *[(-1, -1)] * (width - len(row))] for row in rows], int).reshape(len(rows), width, 2)
+            pairs = np.array([[*row, *[(-1, -1)] * (width - len(row))] for row in rows], int).reshape(
+                len(rows), width, 2
+            )
             full = max((len(row) for row in rows), default=0)
             self._groups.append((pairs[:, :full, 0], pairs[:, :full, 1]))
 
@@ -52,5 +63,8 @@ def _sums(left: Vector, right: Vector, left_at: np.ndarray, right_at: np.ndarray
     products = take(left, np.maximum(left_at, 0)) * take(right, np.maximum(right_at, 0))
     if (left_at < 0).any():
         products = jnp.where(left_at < 0, 0.0, products)
-    return products[:, 0] if left_at.shape[1] == 1 else products.sum(1)
-
+    if left_at.shape[1] == 1:
+        return products[:, 0]
+    if left_at.size < _LARGE:
+        return products.sum(1)
+    return dot(products, jnp.ones(left_at.shape[1], products.dtype))

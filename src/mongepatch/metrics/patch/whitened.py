@@ -15,7 +15,6 @@ from mongepatch.metrics.base import dot
 from mongepatch.metrics.inverse_mass import InverseMass
 from mongepatch.metrics.patch.elimination import log_abs_ratio
 from mongepatch.metrics.patch.plan import Plan
-from mongepatch.metrics.patch.sums import take
 
 
 class _Given(NamedTuple):
@@ -30,7 +29,7 @@ class _Whitened(_Given):
     def read(self, compressed: Vector) -> jax.Array:
         """K, from the entries of J."""
         pattern = self.plan.pattern
-        jacobian = take(compressed, self.plan.colouring.index)
+        jacobian = self.plan.colouring.expanded(compressed)
         if not pattern.all():
             jacobian = jnp.where(pattern, jacobian, 0.0)
         return jax.vmap(self.inverse_mass.root_transposed)(jacobian)
@@ -78,7 +77,8 @@ class Tall(_Whitened):
 
     def weights(self, jacobian: jax.Array, factor: Matrix) -> jax.Array:
         """α²K(I + α²KᵀK)⁻¹."""
-        return self.square * cho_solve((factor, True), jacobian.T).T
+        inverse = cho_solve((factor, True), jnp.eye(len(factor), dtype=factor.dtype))
+        return self.square * dot(jacobian, inverse)
 
     def turned(self, jacobian: jax.Array, change: jax.Array, length: Scalar) -> _Turned:
         """Factors of I + α²KᵀB."""
