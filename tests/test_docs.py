@@ -104,6 +104,7 @@ def test_the_page_on_numpyro_runs_and_has_every_formula(capsys):
     out = capsys.readouterr().out
     assert float(out.split()[0]) == pytest.approx(6.2, abs=1.5)
     assert "√½·(log x − log scale)" in out
+    assert namespace["mcmc"].get_samples()["theta"].shape == (200, 8)
     page = (ROOT / "docs/numpyro.md").read_text(encoding="utf-8").replace("\\|", "|")
     for family in families():
         assert family.formula in page
