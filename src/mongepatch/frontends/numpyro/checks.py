@@ -87,6 +87,5 @@ def check_log_prob(site: Mapping[str, Any]) -> None:
         raise ModelError(f"{kind} has no log density: {type(error).__name__}: {error}") from error
     if site["is_observed"] and not np.isfinite(density) and np.isnan(np.asarray(site["value"], float)).any():
         raise ModelError(
-            f"{kind} has observed values that are NaN. Leave them out, or mask them: numpyro.handlers.mask, or "
-            "obs_mask to draw them too."
+            f"{kind} has observed values that are NaN. Leave them out, or mask them: numpyro.handlers.mask."
         )
