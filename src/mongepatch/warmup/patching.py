@@ -7,14 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.metrics import Patch
-from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.metrics.inverse_mass import Diagonal, InverseMass
 from mongepatch.trajectories import Static
-from mongepatch.warmup.alpha import STIFF, VARIED
 from mongepatch.warmup.basics import CAREFUL, basics
 from mongepatch.warmup.length import JITTER, PATCH_LENGTHS
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.scales import variances
-from mongepatch.warmup.stiffness import stiffness, twice_differentiable
+from mongepatch.warmup.stiffness import largest_curvatures, stiffness, twice_differentiable
 from mongepatch.warmup.trial import Look, look
 from mongepatch.warmup.unknowns import Unknowns
 
@@ -22,38 +21,46 @@ ALPHAS = (16.0, 4.0, 2.0)
 """Values of α that are tried, besides 1. At 16 there is next to nothing of M left, and beyond it nothing to win."""
 _AS_LONG = 0.5
 """How long, relative to the step at α = 1, a step must stay."""
+_STIFF, _VARIED = 4.0, 3.0
+"""Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is worth a try.
+Regressions stay below 3 and 2.5; whatever has a funnel in it is beyond."""
+_STEEP, _SHARE = 4.0, 0.004
+"""ε√λ at which leapfrog is unstable twice over, and the share of such places that is let pass: one of 256 draws."""
 _MARGIN = 2.0
 """How many times the effective draws a second a patch must make where the Euclidean metric is not in trouble: static
 trajectories, which are looked for later, may still double what that one makes."""
 
 
 def try_patch(rehearsal: Rehearsal, unknowns: Unknowns, flat: Look, draws: int) -> str:
-    """Try the patch where the density is rough or its curvature varies; go back where it makes less of a second.
+    """Try the patch where the density is rough or its curvature varies, and keep it where it is right or makes more.
 
-    Returns what to say; nothing where it was not worth a try.
+    Chains in the Euclidean metric may never see the places that are too steep for them, and look well. The patch does
+    not mind steepness, so that its draws tell what the others missed.
+
+    Returns what to say; nothing where the patch is not kept.
     """
     if not flat.rough and not _varied(rehearsal):
         return ""
-    settings, step_size = rehearsal.settings, float(rehearsal.pace.step_size)
+    settings, step_size, acceptance = rehearsal.settings, float(rehearsal.pace.step_size), rehearsal.acceptance
+    euclidean: Any = settings.metric
     rows = rehearsal.recent_positions()
     base = variances(rows, Diagonal(jnp.ones(rows.shape[1], rows.dtype)))
     trajectory: Any = Static(PATCH_LENGTHS[0], JITTER) if unknowns.length else settings.trajectory
-    acceptance = rehearsal.acceptance
     rehearsal.be_careful(CAREFUL)
     rehearsal.change(settings._replace(metric=Patch(unknowns.residuals, 1.0, base), trajectory=trajectory))
     basics(rehearsal, unknowns, draws)
     rehearsal.settle()
     bent = look(rehearsal, flat.record.position.shape[1])
-    gain = bent.per_second / flat.per_second if flat.per_second else float("inf")
-    if flat.rough:
-        # What chains in trouble say of their own effective size is not to be believed.
-        chosen = bent.diverging < flat.diverging or gain > 1.0
-        why = f"{flat.diverging:.1%} of the trajectories diverge in the Euclidean metric, {bent.diverging:.1%} in it"
-    else:
-        chosen = gain > _MARGIN
-        why = f"curvature varies, and it makes {gain:.1f} times the effective draws of the Euclidean metric a second"
-    if chosen:
-        return f"metric Patch: {why}"
+    steep = _share_too_steep(rehearsal, euclidean.inverse_mass, step_size)
+    gain = bent.per_second / flat.per_second if flat.per_second else np.inf
+    if steep > _SHARE:
+        return f"metric Patch: {steep:.1%} of the draws lie where the density is too steep for a constant metric"
+    if flat.rough and bent.diverging < flat.diverging:
+        return (
+            f"metric Patch: {bent.diverging:.1%} of its trajectories diverge, {flat.diverging:.1%} in a constant metric"
+        )
+    if gain > _MARGIN:
+        return "metric Patch: it makes more effective draws a second than a constant metric"
     rehearsal.be_careful(acceptance)
     rehearsal.change(settings, step_size)
     return ""
@@ -87,4 +94,12 @@ def _varied(rehearsal: Rehearsal) -> bool:
     if not twice_differentiable(density, rows[0]):
         return False
     found = stiffness(rows, density, metric.inverse_mass)
-    return found.largest > STIFF and found.varies > VARIED
+    return found.largest > _STIFF and found.varies > _VARIED
+
+
+def _share_too_steep(rehearsal: Rehearsal, base: InverseMass, step_size: float) -> float:
+    """The share of recent draws at which steps of this size in a constant metric are unstable."""
+    rows, density = rehearsal.recent_positions(), rehearsal.runner.density
+    if not twice_differentiable(density, rows[0]):
+        return 0.0
+    return float(np.mean(step_size * np.sqrt(largest_curvatures(rows, density, base)) > _STEEP))

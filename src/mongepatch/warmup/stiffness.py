@@ -37,8 +37,7 @@ class Stiffness(NamedTuple):
 
 def stiffness(positions: np.ndarray, density: Program, base: InverseMass) -> Stiffness:
     """Look at some of these positions [number, dimension]."""
-    chosen = positions[np.linspace(0, len(positions) - 1, POINTS).astype(int)]
-    curvatures, slopes = map(np.asarray, _spectra(jnp.asarray(chosen), density, base))
+    curvatures, slopes = map(np.asarray, _spectra(jnp.asarray(_some(positions)), density, base))
     usable = np.isfinite(curvatures).all(axis=1) & np.isfinite(slopes) & (curvatures[:, 0] > 0)
     if not usable.any():
         return Stiffness(0.0, 0.0, 1.0, 1.0)
@@ -53,6 +52,16 @@ def stiffness(positions: np.ndarray, density: Program, base: InverseMass) -> Sti
         float(np.median(top) / np.median(curvatures[soft, 0])),
         float(np.mean(np.minimum(slopes[stiff] / top, _OUTLIER))),
     )
+
+
+def largest_curvatures(positions: np.ndarray, density: Program, base: InverseMass) -> np.ndarray:
+    """The largest curvature at some of these positions [number, dimension], in the scale of M."""
+    return np.asarray(_spectra(jnp.asarray(_some(positions)), density, base)[0][:, 0])
+
+
+def _some(positions: np.ndarray) -> np.ndarray:
+    some: np.ndarray = positions[np.linspace(0, len(positions) - 1, POINTS).astype(int)]
+    return some
 
 
 def twice_differentiable(density: Program, position: np.ndarray) -> bool:
