@@ -11,6 +11,7 @@ from mongepatch.chains import Fixed, Record, Runner, Settings, states_at
 from mongepatch.kernels import State
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import fitted
+from mongepatch.warmup.approach import approach
 from mongepatch.warmup.step_size import DualAveraging, first_step_size
 
 _REMEMBERED = 3
@@ -52,6 +53,7 @@ class Rehearsal:
         self._may_be_careful = may_be_careful
         self.pace: Any = None
         if step_size is None:
+            self.states = states_at(approach(states.point.position, runner.density), runner.density, settings.metric)
             self._search(self._guess(1.0))
         else:
             self.pace = Fixed(jnp.asarray(step_size, states.logdensity.dtype))
