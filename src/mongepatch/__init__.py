@@ -1,17 +1,19 @@
 """Exact Lagrangian Monte Carlo on Monge patches, for posteriors of strongly varying curvature."""
 
-from mongepatch import baselines, datasets, integrators, kernels, metrics, targets
+from mongepatch import baselines, datasets, frontends, integrators, kernels, metrics, targets
 from mongepatch._version import __version__
 from mongepatch.errors import (
     DataError,
     LogDensityError,
     MetricError,
     MissingExtraError,
+    ModelError,
     MongepatchError,
     ParameterError,
     SamplingWarning,
     SettingError,
 )
+from mongepatch.frontends import from_numpyro
 from mongepatch.integrators import Path, integrate
 from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
 from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, SoftAbs
@@ -32,6 +34,7 @@ __all__ = [
     "Metric",
     "MetricError",
     "MissingExtraError",
+    "ModelError",
     "Monge",
     "MongepatchError",
     "ParameterError",
@@ -46,6 +49,8 @@ __all__ = [
     "baselines",
     "datasets",
     "explicit_rmhmc",
+    "from_numpyro",
+    "frontends",
     "integrate",
     "integrators",
     "kernels",

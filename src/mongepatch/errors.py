@@ -29,6 +29,10 @@ class DataError(MongepatchError, OSError):
     """A dataset cannot be had, or a file is not what it should be."""
 
 
+class ModelError(MongepatchError, ValueError):
+    """A model of a probabilistic programming language cannot be sampled; the site at fault is named."""
+
+
 class MissingExtraError(MongepatchError, ImportError):
     """An optional dependency is needed and not installed."""
 

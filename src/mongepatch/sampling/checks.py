@@ -49,12 +49,14 @@ def check_warmup(warmup: int, step_size: Scalar | None, unknowns: Unknowns) -> N
 
 def check_names(target: Target) -> None:
     """Raise unless names, dims and coords make a tree: better now than after hours of sampling."""
-    names, shapes = target.layout.names, dict(zip(target.layout.names, target.layout.shapes, strict=True))
-    if len(set(names)) < len(names) or _SAMPLE_DIMS & set(names) or any("/" in name for name in names):
+    names, shapes = target.layout.names, target.variables
+    named = {**shapes, **{name: np.shape(value) for name, value in target.observed_data.items()}}
+    if len(set(names)) < len(names) or _SAMPLE_DIMS & set(named) or any("/" in name for name in named):
         raise ParameterError(
-            f"Parameter names must be distinct, not 'chain' or 'draw', and without '/'; they are {list(names)}."
+            "Parameter names must be distinct, not 'chain' or 'draw', and without '/'; they are "
+            f"{list(names if target.constrain is None else named)}."
         )
-    used = {f"{name}_dim_{i}" for name, shape in shapes.items() for i in range(len(shape))}
+    used = {f"{name}_dim_{i}" for name, shape in named.items() for i in range(len(shape))}
     used |= {dim for dims in target.dims.values() for dim in dims}
     for dim, labels in target.coords.items():
         if dim not in used:
@@ -62,9 +64,9 @@ def check_names(target: Target) -> None:
         if np.ndim(labels) != 1:
             raise ParameterError(f"coords of {dim!r} must be a list of labels; it is {labels!r}.")
     for name, dims in target.dims.items():
-        if name not in shapes:
-            raise ParameterError(f"dims names the parameter {name!r}, but the parameters are {list(names)}.")
-        _check_dims(name, dims, shapes[name], target.coords)
+        if name not in named:
+            raise ParameterError(f"dims names the parameter {name!r}, but the parameters are {list(shapes)}.")
+        _check_dims(name, dims, named[name], target.coords)
 
 
 def _check_dims(name: str, dims: Sequence[str], shape: tuple[int, ...], coords: Mapping[str, Sequence[Any]]) -> None:

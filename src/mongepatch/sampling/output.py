@@ -9,6 +9,7 @@ from mongepatch._extras import require
 from mongepatch._version import __version__
 from mongepatch.chains import Record
 from mongepatch.kernels import Failure
+from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
 
 if TYPE_CHECKING:
@@ -16,25 +17,26 @@ if TYPE_CHECKING:
 
 
 def to_datatree(record: Record, warmup: Sequence[Record], target: Target, attrs: Mapping[str, Any]) -> "DataTree":
-    """A tree with the groups `posterior` and `sample_stats`; and the same of the warm-up, where it is given."""
-    groups = {"posterior": target.layout.named(record.position), "sample_stats": record.stats}
+    """A tree with the groups `posterior` and `sample_stats`; the same of the warm-up, and data, where there are any."""
+    groups = {"posterior": variables(record.position, target), "sample_stats": record.stats}
     if warmup:
         positions = np.concatenate([window.position for window in warmup], axis=1)
         shared = set.intersection(*(set(window.stats) for window in warmup))
         stats = {name: np.concatenate([window.stats[name] for window in warmup], axis=1) for name in sorted(shared)}
-        groups |= {"warmup_posterior": target.layout.named(positions), "warmup_sample_stats": stats}
-    return tree_of(groups, target, attrs)
+        groups |= {"warmup_posterior": variables(positions, target), "warmup_sample_stats": stats}
+    data = {"observed_data": target.observed_data, "constant_data": target.constant_data}
+    return tree_of(groups | {name: group for name, group in data.items() if group}, target, attrs)
 
 
 def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapping[str, Any]) -> "DataTree":
-    """A tree of groups of arrays with leading axes (chain, draw)."""
+    """A tree of groups of arrays, all but those of data with leading axes (chain, draw)."""
     arviz_base = require("arviz_base", "sample", "A result")
-    common = {"inference_library": "mongepatch", "inference_library_version": __version__, **attrs}
+    library = {"inference_library": "mongepatch", "inference_library_version": __version__}
     tree: DataTree = arviz_base.from_dict(
         {name: dict(group) for name, group in groups.items()},
         dims={name: list(dims) for name, dims in target.dims.items()},
         coords={name: list(labels) for name, labels in target.coords.items()},
-        attrs=dict.fromkeys(groups, common),
+        attrs={name: library if name.endswith("_data") else {**library, **attrs} for name in groups},
         save_warmup=True,  # where there is any
         check_conventions=False,  # it doubts trees with more chains than draws, which are right here
     )

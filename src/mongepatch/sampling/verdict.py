@@ -9,7 +9,7 @@ from mongepatch._extras import require
 from mongepatch.kernels import Failure
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    from xarray import Dataset, DataTree
 
 WORST_R_HAT = 1.05
 """R̂ above which chains are said not to agree."""
@@ -96,7 +96,7 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
     if stats.sizes["chain"] < 2 or not _enough(tree):
         return
     rhat = require("arviz_stats", "sample", "mongepatch.sample").rhat
-    everything = tree["posterior"].to_dataset().assign({"log density": stats["lp"]})
+    everything = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
     worst = {str(name): float(values.max()) for name, values in rhat(everything, method="split").items()}
     name = max(worst, key=lambda name: worst[name] if np.isfinite(worst[name]) else np.inf)
     if not worst[name] <= WORST_R_HAT:
@@ -106,6 +106,11 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
             f"{levels}. They need more draws or warmup; or longer trajectories, an inverse_mass in the scale of the "
             "posterior and a smaller alpha, which are found in warm-up where they are not given."
         )
+
+
+def _moving(posterior: "Dataset") -> "Dataset":
+    """Without variables that are the same in every draw, such as constants of a model: no R̂ is defined for them."""
+    return posterior[[name for name, values in posterior.items() if np.ptp(np.asarray(values)) != 0]]
 
 
 def _enough(tree: "DataTree") -> bool:

@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+from jax import Array
+
 from mongepatch._typing import LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
@@ -30,6 +34,16 @@ class Target:
     """What is known of the distribution without sampling it."""
     information: Callable[[Vector], Matrix] | None = None
     """Expected information of the data plus precision of the prior at a flat position, where there is a closed form."""
+    residuals: Callable[[Vector], Vector] | None = None
+    """f, the whitened residuals of a model at a flat position, where it has them: JᵀJ of its Jacobian is a metric."""
+    constrain: Callable[[Vector], dict[str, Array]] | None = None
+    """The variables of the result at a flat position, where these are not the parts of the vector by name."""
+    observed_data: Mapping[str, Any] = field(default_factory=dict)
+    """Data that the density is conditioned on, for the result."""
+    constant_data: Mapping[str, Any] = field(default_factory=dict)
+    """Other data that it was made with, for the result."""
+    description: str = ""
+    """What the target is made of, for a person to read."""
 
     @classmethod
     def from_density(cls, logdensity: LogDensity, example: PyTree) -> "Target":
@@ -40,6 +54,20 @@ class Target:
     def __call__(self, position: Vector) -> Scalar:
         """The log density at a flat position."""
         return self.logdensity(position)
+
+    def describe(self) -> str:
+        """What the target is made of, in words: for a model its random variables, and the residuals they have got."""
+        return self.description or "\n".join(f"{name}, shape {shape}" for name, shape in self.variables.items())
+
+    @property
+    def variables(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the variables of the result."""
+        if self.constrain is None:
+            return dict(zip(self.layout.names, self.layout.shapes, strict=True))
+        constrain = self.constrain
+        position = jax.ShapeDtypeStruct((self.dimension,), jnp.result_type(float))
+        shapes = jax.eval_shape(lambda x: constrain(x), position)
+        return {name: value.shape for name, value in shapes.items()}
 
     @property
     def dimension(self) -> int:

@@ -27,12 +27,11 @@ class Program:
 
     def __call__(self, position: Vector) -> Any:
         """The value at a flat position."""
-        (value,) = eval_jaxpr(self._code.jaxpr, self._data, position)
-        return value
+        return self._code.treedef.unflatten(eval_jaxpr(self._code.jaxpr, self._data, position))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape of its values."""
+        """The shape of its values, where these are one array."""
         shape: tuple[int, ...] = self._code.jaxpr.outvars[0].aval.shape
         return shape
 
@@ -49,14 +48,15 @@ class Program:
 class _Code:
     """A traced program that compares by what it computes: its text, and the very arrays hidden in inner functions."""
 
-    def __init__(self, jaxpr: Any) -> None:
-        self.jaxpr = jaxpr
+    def __init__(self, jaxpr: Any, treedef: Any) -> None:
+        self.jaxpr, self.treedef = jaxpr, treedef
         self._text, self._hidden = str(jaxpr), tuple(_hidden_arrays(jaxpr))
 
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, _Code)
             and self._text == other._text
+            and self.treedef == other.treedef
             and len(self._hidden) == len(other._hidden)
             and all(mine is theirs for mine, theirs in zip(self._hidden, other._hidden, strict=True))
         )
@@ -73,10 +73,11 @@ def trace(logdensity: LogDensity, position: jax.ShapeDtypeStruct) -> Program:
 
 
 def trace_function(function: Callable[[Vector], Any], position: jax.ShapeDtypeStruct) -> tuple[Program, Any]:
-    """The program of any function from flat vectors to one array, and the shape of that array."""
+    """The program of any function from flat vectors to arrays, and the shapes of these."""
     # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
     closed, value = jax.make_jaxpr(lambda x: function(x), return_shape=True)(position)
-    return Program(_Code(closed.jaxpr), tuple(jnp.asarray(constant) for constant in closed.consts)), value
+    code = _Code(closed.jaxpr, jax.tree.structure(value))
+    return Program(code, tuple(jnp.asarray(constant) for constant in closed.consts)), value
 
 
 def check_density(logdensity: LogDensity, position: Any) -> None:

@@ -1,0 +1,1 @@
+"""NumPyro models as targets. Importing this package imports numpyro."""

@@ -1,0 +1,94 @@
+"""Positive variables: √I·log(x/typical x), I the Fisher information of the logarithm's location.
+
+Positive parameters move by u = log x, and most positive distributions are families of scale: the density of u is a
+function of u − log scale. The residual is linear in both. JᵀJ is then the expected information of u and log scale,
+jointly and exactly. It neither explodes far to the right, as that of x/scale would, nor dies out to the left.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpyro.distributions as dist
+
+from mongepatch.frontends.numpyro.residuals.registry import register_residual
+from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+
+_EULER = 0.5772156649015329
+
+
+@register_residual(dist.HalfNormal, formula="√2·(log x − log scale + 0.64)")
+def half_normal(site: Site) -> Residual:
+    """The information is E 2x²/scale² = 2; the mean of log|z| is −(γ + log 2)/2."""
+    return 2**0.5 * (site.log - jnp.log(site.fn.scale) + (_EULER + math.log(2)) / 2)
+
+
+@register_residual(dist.HalfCauchy, formula="√½·(log x − log scale)")
+def half_cauchy(site: Site) -> Residual:
+    """The logarithm has the density of a hyperbolic secant, with information ½ and mean log scale."""
+    return 0.5**0.5 * (site.log - jnp.log(site.fn.scale))
+
+
+@register_residual(dist.Gamma, formula="√k·log(x·rate/k), k the concentration", of_data="½·log k")
+def gamma(site: Site) -> Residual:
+    """The information is k. In k at a given mean it is about ½, half of which comes from ½·log k."""
+    k = site.fn.concentration
+    residual = jnp.sqrt(k) * (site.log + jnp.log(site.fn.rate) - jnp.log(k))
+    return [residual, 0.5 * jnp.log(k)] if site.observed else residual
+
+
+@register_residual(dist.Exponential, formula="log(x·rate) + 0.58")
+def exponential(site: Site) -> Residual:
+    """A Gamma of concentration 1, whose logarithm has the mean −γ."""
+    return site.log + jnp.log(site.fn.rate) + _EULER
+
+
+@register_residual(dist.Weibull, formula="c·log(x/scale) + 0.58, c the concentration")
+def weibull(site: Site) -> Residual:
+    """(x/scale)ᶜ is exponential."""
+    return site.fn.concentration * (site.log - jnp.log(site.fn.scale)) + _EULER
+
+
+@register_residual(dist.Levy, formula="√½·(log(x − loc) − log scale)")
+def levy(site: Site) -> Residual:
+    """scale/(x − loc) is a Gamma of concentration ½."""
+    return 0.5**0.5 * (site.instead(None, site.value - site.fn.loc, site.raw).log - jnp.log(site.fn.scale))
+
+
+@register_residual(dist.Dagum, formula="c/√3·log(x/scale), c the sharpness")
+def dagum(site: Site) -> Residual:
+    """With concentration 1 the logarithm is logistic, of scale 1/c."""
+    return site.fn.sharpness / 3**0.5 * (site.log - jnp.log(site.fn.scale))
+
+
+@register_residual(dist.FoldedDistribution, formula="√2·(log x − ½·log(loc² + scale²))")
+def folded(site: Site) -> Residual:
+    """As the half normal's, with the root mean square for a scale."""
+    base = site.fn.base_dist
+    return 2**0.5 * (site.log - 0.5 * jnp.log(base.loc**2 + base.scale**2))
+
+
+@register_residual(
+    dist.LeftTruncatedDistribution, formula="√(1 + h²)·log((x − low)/(scale·h)), h(t) ≈ E z⁺, t = (loc − low)/scale"
+)
+def left_truncated(site: Site) -> Residual:
+    """The distance from the bound is about scale·h with relative deviation 1/√(1 + h²).
+
+    h = (t + √(t² + 8/π))/2 is exact for a half normal, t = 0; t where the bound is far, small where it leaves a tail.
+    """
+    fn = site.fn
+    return _distance(site, site.value - fn.low, (fn.base_dist.loc - fn.low) / fn.base_dist.scale)
+
+
+@register_residual(dist.RightTruncatedDistribution, formula="as truncated on the left, mirrored")
+def right_truncated(site: Site) -> Residual:
+    """As truncated on the left, mirrored."""
+    fn = site.fn
+    return _distance(site, fn.high - site.value, (fn.high - fn.base_dist.loc) / fn.base_dist.scale)
+
+
+def _distance(site: Site, distance: jax.Array, t: jax.Array) -> jax.Array:
+    root = math.sqrt(8 / math.pi)
+    log_h = jnp.arcsinh(t / root) + math.log(root / 2)  # of (t + √(t² + 8/π))/2, without cancellation
+    log_distance = site.instead(None, distance, site.raw).log
+    return jnp.sqrt(1 + jnp.exp(2 * log_h)) * (log_distance - jnp.log(site.fn.base_dist.scale) - log_h)

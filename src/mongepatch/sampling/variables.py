@@ -1,0 +1,36 @@
+"""The variables of a result, from the flat positions of all draws."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch.targets import Target
+from mongepatch.targets.program import Program, trace_function
+
+_BYTES = 64 * 2**20
+"""How much the variables of the draws that are made at once may take."""
+
+
+def variables(positions: np.ndarray, target: Target) -> dict[str, Any]:
+    """Arrays by name, with the leading axes of the positions: parts of the vectors, or what the target makes of it."""
+    if target.constrain is None:
+        return target.layout.named(positions)
+    program, shapes = trace_function(target.constrain, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
+    rows = positions.reshape(-1, positions.shape[-1])
+    size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
+    count = min(len(rows), max(1, _BYTES // size))
+    kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
+    for first in range(0, len(rows), count):
+        last = min(first + count, len(rows))
+        chunk = np.resize(rows[first:last], (count, rows.shape[1]))  # filled up, so that one program serves all
+        for name, values in _at(program, jnp.asarray(chunk)).items():
+            kept[name][first:last] = values[: last - first]
+    return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
+
+
+@jax.jit
+def _at(program: Program, rows: jax.Array) -> dict[str, jax.Array]:
+    made: dict[str, jax.Array] = jax.vmap(program)(rows)
+    return made
