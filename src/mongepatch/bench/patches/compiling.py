@@ -1,11 +1,13 @@
 """How much of a time went into compiling, as JAX tells it."""
 
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+import jax
 import jax.monitoring
 
 _PREFIX = "/jax/core/compile/"
@@ -38,6 +40,21 @@ def stopwatch() -> Iterator[Stopwatch]:
         watch.total = time.perf_counter() - started
         watch.compiling = min(watch.total, _covered(intervals))
         _open.remove(intervals)
+
+
+@contextmanager
+def compiled_once() -> Iterator[None]:
+    """Keep what is compiled within a block on disk: NumPyro compiles the same program again for each run.
+
+    The first run tells how long compiling takes, since nothing is left of a block before.
+    """
+    before = jax.config.values["jax_compilation_cache_dir"]
+    with tempfile.TemporaryDirectory() as folder:
+        jax.config.update("jax_compilation_cache_dir", folder)
+        try:
+            yield
+        finally:
+            jax.config.update("jax_compilation_cache_dir", before)
 
 
 def _covered(intervals: list[tuple[float, float]]) -> float:

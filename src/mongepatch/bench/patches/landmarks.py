@@ -17,6 +17,8 @@ DEEP = 0.001
 NECK = (DEEP, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 """Shares of log-scales, where errors of samplers are found first."""
 OTHER = (0.05, 0.5, 0.95)
+TAILS = (0.05, 0.95)
+"""Quantiles of which a tail's effective size is the lesser."""
 
 
 class Landmark(NamedTuple):
@@ -53,7 +55,9 @@ def effective_size(draws: np.ndarray, method: str) -> float:
     """ArviZ's, of one quantity [chain, draw]; one for draws that never move."""
     ess = require("arviz_stats.base", "sample", "A bench").array_stats.ess
     draws = draws.astype(float)
-    size = 1.0 if np.ptp(draws) == 0 else float(ess(draws, chain_axis=0, draw_axis=1, method=method))
+    if np.ptp(draws) == 0:
+        return 1.0
+    size = float(ess(draws, chain_axis=0, draw_axis=1, method=method, prob=TAILS if method == "tail" else None))
     return size if np.isfinite(size) else 1.0
 
 

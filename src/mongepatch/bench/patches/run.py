@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from mongepatch.bench.patches import regular, report
+from mongepatch.bench.patches.compiling import compiled_once
 from mongepatch.bench.patches.measure import Row, measure
 from mongepatch.bench.patches.problems import hard_problems, regular_problems
 from mongepatch.bench.patches.truth import Truth, truth_of
@@ -36,8 +37,9 @@ def run(
     results: dict[str, list[Row]] = {}
     truths: dict[str, Truth] = {}
     for problem in hard:
-        truths[problem.name] = truth = truth_of(problem)
-        results[problem.name] = rows = measure(problem, truth, draws, seeds, metrics, with_peers)
+        with compiled_once():
+            truths[problem.name] = truth = truth_of(problem)
+            results[problem.name] = rows = measure(problem, truth, draws, seeds, metrics, with_peers)
         report.problem_table(problem, truth, rows, draws)
         _write(json_file, draws, truths, results)  # now: whoever stops it keeps what there is
     if results:

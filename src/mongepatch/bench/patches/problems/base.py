@@ -27,6 +27,6 @@ class Problem:
     """Sites that are logarithms of scales already, or as good as."""
     others: tuple[str, ...] = ()
     forms: Mapping[str, Model] = field(default_factory=dict)
-    """The same model in other parameters, by what it is called. The first is the easiest: the truth comes from it."""
+    """The same model in other parameters, by what it is called. The truth comes from the first."""
     exact: Mapping[str, Marginal] = field(default_factory=dict)
     """Distributions that are known, by site; of one entry, where a site is a vector of equals."""
