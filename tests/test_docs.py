@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
+from mongepatch.frontends.numpyro.residuals import families
 
 ROOT = Path(__file__).parent.parent
 
@@ -93,3 +94,18 @@ def test_the_pages_on_samplers_and_data_run():
         np.testing.assert_allclose(other, means[0], atol=0.08)
     assert not namespace["rmhmc"]["sample_stats"]["diverging"].any()
     assert namespace["target"].dimension == 25
+
+
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # it may diverge once or twice
+def test_the_page_on_numpyro_runs_and_has_every_formula(capsys):
+    namespace = {}
+    for block in python_blocks("docs/numpyro.md"):
+        exec(block, namespace)
+    out = capsys.readouterr().out
+    assert float(out.split()[0]) == pytest.approx(6.2, abs=1.5)
+    assert "√½·(log x − log scale)" in out
+    assert namespace["mcmc"].get_samples()["theta"].shape == (200, 8)
+    page = (ROOT / "docs/numpyro.md").read_text(encoding="utf-8").replace("\\|", "|")
+    for family in families():
+        assert family.formula in page
+        assert family.of_data in page or family.of_data == "some log scale"

@@ -13,6 +13,7 @@ HEAVY = (
     "blackjax",
     "jaxtyping",
     "matplotlib",
+    "numpyro",
     "pandas",
     "rich",
     "typer",
@@ -54,6 +55,8 @@ mp.sample(lambda x: -x @ x, jnp.zeros(2), metric=mp.Euclidean(), trajectory=mp.S
     [
         ("arviz_base", SAMPLE, "sample"),
         ("rich", SAMPLE, "sample"),
+        ("numpyro", "import mongepatch as mp; mp.from_numpyro(lambda: None)", "numpyro"),
+        ("numpyro", "import mongepatch.numpyro", "numpyro"),
         ("matplotlib", "from mongepatch.demo import run_demo; run_demo(draws=10)", "plot"),
     ],
 )

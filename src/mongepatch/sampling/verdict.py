@@ -109,8 +109,9 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
 
 
 def _moving(posterior: "Dataset") -> "Dataset":
-    """Without variables that are the same in every draw, such as constants of a model: no R̂ is defined for them."""
-    return posterior[[name for name, values in posterior.items() if np.ptp(np.asarray(values)) != 0]]
+    """Without what is the same in every draw, like constants of a model, which have no R̂; flags as numbers."""
+    moving = posterior[[name for name, values in posterior.items() if (values != values.values.flat[0]).any()]]
+    return moving.map(lambda values: values.astype(float) if values.dtype == bool else values)
 
 
 def _enough(tree: "DataTree") -> bool:
@@ -123,7 +124,7 @@ def _few_effective(tree: "DataTree") -> Iterator[str]:
     if not _enough(tree):
         return
     ess = require("arviz_stats", "sample", "mongepatch.sample").ess
-    posterior = tree["posterior"].to_dataset()
+    posterior = _moving(tree["posterior"].to_dataset())
     sizes = {
         (str(name), part): float(values.min())
         for part, method in (("bulk", "bulk"), ("tails", "tail"))

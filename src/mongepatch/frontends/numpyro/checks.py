@@ -1,13 +1,16 @@
 """Refusals of models that cannot be sampled, with the name of the site at fault."""
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.distributions import biject_to
+from numpyro.infer import init_to_uniform
 from numpyro.primitives import Messenger
 
 from mongepatch.errors import ModelError
@@ -23,19 +26,18 @@ class _Watch(Messenger):  # type: ignore[misc]  # numpyro has no types
 
 
 def call(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The sites of a model that has just been run, or what went wrong and where."""
+    """The sites of a model at one point, or what went wrong and where."""
     _check_arguments(model, args, kwargs)
-    watch = _Watch(model)
+    watch = _Watch(model)  # innermost, so that it sees a site before any handler does
+    seeded = handlers.substitute(handlers.seed(watch, jax.random.key(0)), substitute_fn=init_to_uniform)
     try:
-        return dict(handlers.trace(watch).get_trace(*args, **kwargs))
+        return dict(handlers.trace(seeded).get_trace(*args, **kwargs))
     except Exception as error:
         where = "before its first site" if watch.last is None else f"at or after the site {watch.last!r}"
         raise ModelError(f"The model failed {where}: {type(error).__name__}: {error}") from error
 
 
 def _check_arguments(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    while isinstance(model, Messenger):
-        model = model.fn
     if not callable(model):
         raise ModelError(f"A model is a function with numpyro.sample in it; this is a {type(model).__name__}.")
     try:
@@ -78,11 +80,12 @@ def check_log_prob(site: Mapping[str, Any]) -> None:
         return
     kind = f"The site {site['name']!r} ({type(site['fn']).__name__})"
     try:
-        density = np.asarray(jnp.sum(site["fn"].log_prob(site["value"])))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of values that are masked; what matters comes again with the density
+            density = np.asarray(jnp.sum(site["fn"].log_prob(site["value"])))
     except Exception as error:
         raise ModelError(f"{kind} has no log density: {type(error).__name__}: {error}") from error
-    if site["is_observed"] and np.isnan(density) and np.isnan(np.asarray(site["value"], float)).any():
+    if site["is_observed"] and not np.isfinite(density) and np.isnan(np.asarray(site["value"], float)).any():
         raise ModelError(
-            f"{kind} has observed values that are NaN. Leave them out, or mask them: numpyro.handlers.mask, or "
-            "obs_mask to draw them too."
+            f"{kind} has observed values that are NaN. Leave them out, or mask them: numpyro.handlers.mask."
         )

@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.infer import init_to_uniform
 from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
@@ -30,8 +29,7 @@ class Model:
 
     def __init__(self, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._args, self._kwargs = args, kwargs
-        seeded = handlers.substitute(handlers.seed(model, jax.random.key(0)), substitute_fn=init_to_uniform)
-        self.sites = call(seeded, args, kwargs)
+        self.sites = call(model, args, kwargs)
         """Sites at one point, in the model's order."""
         check_sites(self.sites)
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}

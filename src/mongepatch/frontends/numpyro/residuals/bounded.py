@@ -26,7 +26,9 @@ def uniform(site: Site) -> Residual:
 
 
 @register_residual(
-    dist.TwoSidedTruncatedDistribution, formula="(x − loc)/scale, and √⅓·logit of its place between the bounds"
+    dist.TwoSidedTruncatedDistribution,
+    formula="(x − loc)/scale, and √⅓·logit of its place between the bounds",
+    of_data="log scale in place of the second",
 )
 def truncated(site: Site) -> Residual:
     """The first is flat at the bounds, and bounded itself; there the curvature of the log-odds is left."""

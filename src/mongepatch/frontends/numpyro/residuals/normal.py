@@ -30,7 +30,11 @@ def multivariate_normal(site: Site) -> Residual:
     return whitened(site, site.fn.scale_tril)
 
 
-@register_residual(dist.LowRankMultivariateNormal, formula="L⁻¹(x − loc), L the Cholesky factor of the covariance")
+@register_residual(
+    dist.LowRankMultivariateNormal,
+    formula="L⁻¹(x − loc), L the Cholesky factor of the covariance",
+    of_data="log diag L",
+)
 def low_rank_normal(site: Site) -> Residual:
     """As any multivariate normal: the factor is dense."""
     return whitened(site, jnp.linalg.cholesky(site.fn.covariance_matrix))
@@ -52,11 +56,12 @@ def matrix_normal(site: Site) -> Residual:
     return jax.vmap(solve, (None, -2), -2)(fn.scale_tril_column, rows)
 
 
-@register_residual(dist.CAR, formula="Lᵀ(x − loc), L the Cholesky factor of the precision")
+@register_residual(dist.CAR, formula="Lᵀ(x − loc), L the Cholesky factor of the precision", of_data="log diag L")
 def conditional_autoregression(site: Site) -> Residual:
     """LLᵀ is the precision, so that Lᵀ(x − loc) is white."""
     factor = jnp.linalg.cholesky(site.fn.precision_matrix)
-    return jnp.einsum("...ij,...i->...j", factor, site.value - site.fn.loc)
+    z = jnp.einsum("...ij,...i->...j", factor, site.value - site.fn.loc)
+    return with_log_scale(site, z, jnp.diagonal(factor, axis1=-2, axis2=-1))
 
 
 def whitened(site: Site, factor: jax.Array) -> Residual:

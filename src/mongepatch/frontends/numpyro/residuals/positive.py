@@ -6,6 +6,7 @@ jointly and exactly. It neither explodes far to the right, as that of x/scale wo
 """
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -49,10 +50,11 @@ def weibull(site: Site) -> Residual:
     return site.fn.concentration * (site.log - jnp.log(site.fn.scale)) + _EULER
 
 
-@register_residual(dist.Levy, formula="√½·(log(x − loc) − log scale)")
+@register_residual(dist.Levy, formula="√½·(log(x − loc) − log scale − 1.27)")
 def levy(site: Site) -> Residual:
-    """scale/(x − loc) is a Gamma of concentration ½."""
-    return 0.5**0.5 * (site.instead(None, site.value - site.fn.loc, site.raw).log - jnp.log(site.fn.scale))
+    """scale/(x − loc) is the square of a normal variable, a Gamma of concentration ½."""
+    distance = site.instead(None, site.value - site.fn.loc, site.raw)
+    return 0.5**0.5 * (distance.log - jnp.log(site.fn.scale) - _EULER - math.log(2))
 
 
 @register_residual(dist.Dagum, formula="c/√3·log(x/scale), c the sharpness")
@@ -69,10 +71,12 @@ def folded(site: Site) -> Residual:
 
 
 @register_residual(
-    dist.LeftTruncatedDistribution, formula="√(1 + h²)·log((x − low)/(scale·h)), h(t) ≈ E z⁺, t = (loc − low)/scale"
+    dist.LeftTruncatedDistribution, formula="√(i(1 + h²))·log((x − low)/(scale·h)), h(t) ≈ E z⁺, t = (loc − low)/scale"
 )
 def left_truncated(site: Site) -> Residual:
-    """The distance from the bound is about scale·h with relative deviation 1/√(1 + h²).
+    """The distance from the bound is about scale·h with relative deviation 1/√(1 + h²), if the base is normal.
+
+    Other bases have i(base) of a normal's information, and so has this.
 
     h = (t + √(t² + 8/π))/2 is exact for a half normal, t = 0; t where the bound is far, small where it leaves a tail.
     """
@@ -91,4 +95,12 @@ def _distance(site: Site, distance: jax.Array, t: jax.Array) -> jax.Array:
     root = math.sqrt(8 / math.pi)
     log_h = jnp.arcsinh(t / root) + math.log(root / 2)  # of (t + √(t² + 8/π))/2, without cancellation
     log_distance = site.instead(None, distance, site.raw).log
-    return jnp.sqrt(1 + jnp.exp(2 * log_h)) * (log_distance - jnp.log(site.fn.base_dist.scale) - log_h)
+    slope = jnp.sqrt(_information(site.fn.base_dist) * (1 + jnp.exp(2 * log_h)))
+    return slope * (log_distance - jnp.log(site.fn.base_dist.scale) - log_h)
+
+
+def _information(base: Any) -> Any:
+    """Fisher's information of loc at scale 1."""
+    if isinstance(base, dist.StudentT):
+        return (base.df + 1) / (base.df + 3)
+    return {dist.Cauchy: 1 / 2, dist.SoftLaplace: 1 / 2, dist.Logistic: 1 / 3}.get(type(base), 1.0)

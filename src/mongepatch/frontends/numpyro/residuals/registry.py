@@ -39,6 +39,11 @@ def register_residual(*distributions: type, formula: str | None = None, of_data:
     return register
 
 
+def families() -> list[Family]:
+    """All families that are registered."""
+    return list(dict.fromkeys(_FAMILIES.values()))
+
+
 def family_of(fn: Any) -> Family:
     """The family of a distribution: that of its class, or of the nearest class that it is derived from."""
     return next((_FAMILIES[cls] for cls in type(fn).__mro__ if cls in _FAMILIES), _FALLBACK)

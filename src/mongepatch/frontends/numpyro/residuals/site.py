@@ -53,8 +53,8 @@ class Rows(NamedTuple):
 
 Residual: TypeAlias = Any
 """What a family returns, one of these or a list: an array, whose last `fn.event_dim` axes belong to one copy; `Rows`; a
-`Site` whose residuals are taken instead. An array that is the same for many copies may leave their axes out: it is one residual
-times the root of their number then, which is the same metric."""
+`Site` whose residuals are taken instead. An array that is the same for many copies may leave their axes out: it
+is one residual times the root of their number then, which is the same metric."""
 
 
 def _at_least_tiny(value: Any) -> jax.Array:

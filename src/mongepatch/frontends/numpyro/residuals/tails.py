@@ -49,11 +49,10 @@ def logistic(site: Site) -> Residual:
     return with_log_scale(site, z / 3**0.5, site.fn.scale, 1 / 3)
 
 
-@register_residual(dist.SoftLaplace, formula="√½·(x − loc)/scale", of_data="½·log scale")
+@register_residual(dist.SoftLaplace, formula="√½·(x − loc)/scale")
 def soft_laplace(site: Site) -> Residual:
-    """The information of loc is ½; of log scale π²/8 by z, and ½·log scale for what that lacks."""
-    z = (site.value - site.fn.loc) / site.fn.scale
-    return with_log_scale(site, 0.5**0.5 * z, site.fn.scale, 0.25)
+    """A hyperbolic secant: the information is ½ of loc and π²/8 of log scale, and so is JᵀJ."""
+    return 0.5**0.5 * (site.value - site.fn.loc) / site.fn.scale
 
 
 @register_residual(dist.Gumbel, formula="(x − loc)/scale")

@@ -1,18 +1,18 @@
 """Distributions made of others: their residuals are those of what they are made of."""
 
+from typing import Any
+
 import jax.numpy as jnp
 import numpyro.distributions as dist
-from numpyro.distributions import transforms
+from numpyro.distributions import biject_to, transforms
 from numpyro.distributions.censored import LeftCensoredDistribution, RightCensoredDistribution
 from numpyro.distributions.discrete import ZeroInflatedProbs
 from numpyro.distributions.distribution import Unit
 
 from mongepatch.frontends.numpyro.residuals.counts import arc
+from mongepatch.frontends.numpyro.residuals.fallback import FORMULA, OF_DATA, fallback
 from mongepatch.frontends.numpyro.residuals.registry import register_residual
 from mongepatch.frontends.numpyro.residuals.site import Residual, Site
-
-_SAME_COORDINATES = (transforms.ExpTransform, transforms.SigmoidTransform)
-"""Transforms that are also those of unconstrained coordinates: a base value *is* the raw one, which never saturates."""
 
 
 @register_residual(dist.ExpandedDistribution, formula="")
@@ -46,12 +46,18 @@ def masked(site: Site) -> Residual:
 def transformed(site: Site) -> Residual:
     """The base distribution's, at the value before the transforms."""
     fn = site.fn
-    if site.raw is not None and len(fn.transforms) == 1 and isinstance(fn.transforms[0], _SAME_COORDINATES):
+    if site.raw is not None and len(fn.transforms) == 1 and _makes_coordinates(fn.transforms[0]):
         return site.instead(fn.base_dist, site.raw)
     value = site.value
     for transform in reversed(fn.transforms):
         value = transform.inv(value)
     return site.instead(fn.base_dist, value)
+
+
+def _makes_coordinates(transform: Any) -> bool:
+    """Whether raw values are made by this very transform: they *are* the base's then, and never saturate."""
+    free = isinstance(transform, transforms.ParameterFreeTransform)
+    return free and type(biject_to(transform.codomain)) is type(transform)
 
 
 @register_residual(LeftCensoredDistribution, RightCensoredDistribution, formula="")
@@ -65,6 +71,10 @@ def zero_inflated(site: Site) -> Residual:
     """The counts' own, and 2·arctan e^{η/2} of the gate's log-odds η: as if it were known which zeros are whose."""
     gate = jnp.asarray(site.fn.gate)
     return [site.instead(site.fn.base_dist, site.value), arc(jnp.log(gate) - jnp.log1p(-gate))]
+
+
+# Made of their Cholesky factors, which raw values know better than the matrices do.
+register_residual(dist.Wishart, dist.InverseWishart, formula=FORMULA, of_data=OF_DATA)(fallback)
 
 
 @register_residual(Unit, dist.Delta, dist.ImproperUniform, formula="none")

@@ -1,0 +1,164 @@
+"""A kernel for `numpyro.infer.MCMC`: NUTS in a metric of mongepatch, with NumPyro's own warm-up."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from numpyro.infer.hmc_util import warmup_adapter
+from numpyro.infer.mcmc import MCMCKernel
+from numpyro.util import is_prng_key
+
+from mongepatch._typing import PRNGKey, Vector
+from mongepatch.errors import LogDensityError, ModelError
+from mongepatch.frontends.numpyro.build import build
+from mongepatch.kernels import State
+from mongepatch.kernels.lmc import LMC
+from mongepatch.metrics import Euclidean, Metric
+from mongepatch.targets import Target
+from mongepatch.trajectories import NUTS, Trajectory
+
+_STARTS = 32
+"""Starting points that are tried for each chain, as one may lie where the density is not finite."""
+
+
+class PatchState(NamedTuple):
+    """A chain between two draws: the draw, what there is to know about it, and what warm-up has found so far."""
+
+    i: Any
+    z: dict[str, jax.Array]
+    """The draw in unconstrained coordinates, by site."""
+    potential_energy: Any
+    energy: Any
+    num_steps: Any
+    accept_prob: Any
+    mean_accept_prob: Any
+    diverging: Any
+    adapt_state: Any
+    """Step size and variances, as NumPyro's own samplers have them."""
+    rng_key: PRNGKey
+
+
+class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
+    """NUTS of a model in any metric, for `numpyro.infer.MCMC`: `MCMC(PatchNUTS(model), num_warmup=…, num_samples=…)`.
+
+    In warm-up dual averaging finds the step size, and windows of growing length the variances that are the metric's
+    base. `mongepatch.sample` finds more, and with fewer draws.
+
+    Args:
+        model: a NumPyro model; its arguments are those of `MCMC.run`.
+        metric: makes the metric of a target and a vector of variances, M⁻¹; by default the flat one.
+        trajectory: how far to go before the next draw.
+        step_size: ε to begin with.
+        target_accept_prob: the acceptance rate that the step size is found for.
+    """
+
+    sample_field = "z"
+
+    def __init__(
+        self,
+        model: Callable[..., Any],
+        metric: Callable[[Target, Vector], Metric] = lambda target, variances: Euclidean(variances),
+        *,
+        trajectory: Trajectory | None = None,
+        step_size: float = 0.1,
+        target_accept_prob: float = 0.8,
+    ) -> None:
+        self.model = model
+        self._metric, self._trajectory = metric, NUTS() if trajectory is None else trajectory
+        self._step_size, self._target_accept_prob = step_size, target_accept_prob
+        self._num_warmup = 0
+        self._adapt: Callable[..., Any] | None = None
+        self._target: Target | None = None
+
+    @property
+    def default_fields(self) -> tuple[str, ...]:
+        """What is kept of every draw."""
+        return ("z", "diverging")
+
+    def get_diagnostics_str(self, state: PatchState) -> str:
+        """How it goes, for the progress bar."""
+        step_size = state.adapt_state.step_size
+        return f"{state.num_steps} steps of size {step_size:.2e}. acc. prob={state.mean_accept_prob:.2f}"
+
+    def init(
+        self, rng_key: PRNGKey, num_warmup: int, init_params: Any, model_args: Any, model_kwargs: Any
+    ) -> PatchState:
+        """The first state of a chain, or of several where there are several keys."""
+        with jax.ensure_compile_time_eval():  # chains may be mapped over; the model and its data are not
+            self._target = build(self.model, model_args, model_kwargs or {})
+        begin, self._adapt = warmup_adapter(num_warmup, target_accept_prob=self._target_accept_prob)
+        self._num_warmup = num_warmup
+
+        def first(key: PRNGKey, params: Any) -> PatchState:
+            run_key, start_key, adapt_key = jax.random.split(key, 3)
+            x = _start(self.target, start_key) if params is None else _flat(self.target, params)
+            value, zero = self.target(x), jnp.zeros((), x.dtype)
+            adapt_state = begin((x,), adapt_key, jnp.asarray(self._step_size, x.dtype), jnp.ones_like(x))
+            z, count = self.target.layout.named(x), jnp.asarray(0)
+            return PatchState(count, z, -value, -value, count, zero, zero, jnp.asarray(False), adapt_state, run_key)
+
+        if not is_prng_key(rng_key):
+            first = jax.vmap(first, (0, None if init_params is None else 0))
+        state = first(rng_key, init_params)
+        if not isinstance(state.potential_energy, jax.core.Tracer) and not jnp.isfinite(state.potential_energy).all():
+            raise LogDensityError("The log density is not finite where a chain starts: give init_params.")
+        return state
+
+    def sample(self, state: PatchState, model_args: Any, model_kwargs: Any) -> PatchState:
+        """The next state."""
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model_args, model_kwargs))):
+            raise ModelError("PatchNUTS has its data from MCMC.run once and for all: leave jit_model_args=False.")
+        return self._next(state) if is_prng_key(state.rng_key) else jax.vmap(self._next)(state)
+
+    def postprocess_fn(self, model_args: Any, model_kwargs: Any) -> Callable[[dict[str, jax.Array]], Any]:
+        """Makes the model's variables, deterministic sites included, of unconstrained values."""
+        constrain = self.target.constrain
+        assert constrain is not None  # a model's target has one
+        return lambda z: constrain(_flat(self.target, z))
+
+    @property
+    def target(self) -> Target:
+        """The model with the arguments of the run."""
+        if self._target is None:
+            raise ModelError("PatchNUTS knows its model's arguments after MCMC.run has begun.")
+        return self._target
+
+    def _next(self, state: PatchState) -> PatchState:
+        next_key, key = jax.random.split(state.rng_key)
+        adapt_state, x = state.adapt_state, _flat(self.target, state.z)
+        metric = self._metric(self.target, adapt_state.inverse_mass_matrix)
+        point, _ = metric.at(self.target, x)  # made anew, since in warm-up the metric changes
+        before = State(x, point.logdensity, point)
+        after, info = LMC().step(key, before, self.target, metric, adapt_state.step_size, self._trajectory)
+        accept_prob = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
+        adapting, adapt = state.i < self._num_warmup, self._adapt
+        assert adapt is not None  # made by init, without which there is no state
+        adapt_state = jax.lax.cond(
+            adapting, lambda s: adapt(state.i, accept_prob, (after.position,), s), lambda s: s, adapt_state
+        )
+        draws = jnp.where(adapting, state.i, state.i - self._num_warmup) + 1
+        return PatchState(
+            state.i + 1,
+            self.target.layout.named(after.position),
+            -info.lp,
+            info.energy,
+            info.n_steps,
+            accept_prob,
+            state.mean_accept_prob + (accept_prob - state.mean_accept_prob) / draws,
+            info.diverging,
+            adapt_state,
+            next_key,
+        )
+
+
+def _flat(target: Target, z: dict[str, jax.Array]) -> Vector:
+    return jnp.concatenate([jnp.ravel(z[name]) for name in target.layout.names])
+
+
+def _start(target: Target, key: PRNGKey) -> Vector:
+    """The first of some random points at which density and gradient are finite."""
+    assert target.start is not None  # a model's target has one
+    points = jax.vmap(target.start)(jax.random.split(key, _STARTS))
+    values, gradients = jax.vmap(jax.value_and_grad(target))(points)
+    return points[jnp.argmax(jnp.isfinite(values) & jnp.isfinite(gradients).all(axis=1))]
