@@ -172,21 +172,8 @@ def test_the_summary_takes_the_best_peer_that_is_right(capsys):
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     figures = tmp_path / "figures.json"
-    arguments = [
-        "bench",
-        "patches",
-        "--only",
-        "softplus-1",
-        "--metric",
-        "euclidean",
-        "--no-peers",
-        "--seeds",
-        "1",
-        "--draws",
-        "100",
-        "--json",
-    ]
-    result = CliRunner().invoke(app, [*arguments, str(figures)])
+    arguments = ["--only", "softplus-1", "--metric", "euclidean", "--no-peers", "--seeds", "1", "--draws", "100"]
+    result = CliRunner().invoke(app, ["bench", "patches", *arguments, "--json", str(figures)])
     assert result.exit_code == 0, result.output
     assert "ours, euclidean" in result.output
     (row,) = json.loads(figures.read_text())["problems"]["softplus-1"]["rows"]
