@@ -9,7 +9,7 @@ from mongepatch._extras import require
 from mongepatch.bench.funnel import ks_distance
 from mongepatch.bench.patches.landmarks import DEEP, Landmarks, deviation, effective_size
 from mongepatch.bench.patches.problems import Problem
-from mongepatch.bench.patches.quantities import neck_names, quantities
+from mongepatch.bench.patches.quantities import neck_names, neck_sites, quantities
 from mongepatch.bench.patches.samplers import Outcome
 
 FAR = 4.0
@@ -67,7 +67,7 @@ def quality(problem: Problem, landmarks: Landmarks, outcome: Outcome) -> Quality
     draws = quantities(problem, outcome.variables)
     deviations = {name: deviation(draws[name], marks) for name, marks in landmarks.items()}
     worst = max(deviations, key=lambda name: deviations[name], default="")
-    known = [name for name in problem.logs if name in problem.exact]
+    known = [name for name in neck_sites(problem) if name in problem.exact]
     return Quality(
         size=least_size(draws),
         r_hat=largest_r_hat(draws),

@@ -20,9 +20,14 @@ def quantities(problem: Problem, draws: Mapping[str, np.ndarray]) -> dict[str, n
     return flattened({**logs, **rest})
 
 
+def neck_sites(problem: Problem) -> tuple[str, ...]:
+    """What log-scales are called, without an index."""
+    return (*(f"log {name}" for name in problem.scales), *problem.logs)
+
+
 def neck_names(problem: Problem, names: Iterable[str]) -> list[str]:
     """Those of the names that are log-scales, the first few of each site."""
-    return _few(names, (*(f"log {name}" for name in problem.scales), *problem.logs))
+    return _few(names, neck_sites(problem))
 
 
 def other_names(problem: Problem, names: Iterable[str]) -> list[str]:

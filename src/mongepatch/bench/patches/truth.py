@@ -12,7 +12,7 @@ import numpy as np
 from mongepatch.bench.patches.landmarks import NECK, OTHER, Landmark, Landmarks, estimated, exactly
 from mongepatch.bench.patches.problems import Problem
 from mongepatch.bench.patches.quality import largest_r_hat, least_size
-from mongepatch.bench.patches.quantities import FEW, neck_names, other_names, quantities
+from mongepatch.bench.patches.quantities import FEW, neck_names, neck_sites, other_names, quantities
 from mongepatch.bench.patches.samplers import Plan, Task, numpyro_nuts
 from mongepatch.datasets.fetch import cache_folder, keep
 
@@ -37,8 +37,9 @@ class Truth(NamedTuple):
 
 def truth_of(problem: Problem, plan: Plan = LONG) -> Truth:
     """From what is known, from disk, or from a run, which takes a while."""
-    if problem.exact:
-        return Truth(_exact(problem))
+    exact = _exact(problem)
+    if all(name in problem.exact for name in (*neck_sites(problem), *problem.others)):
+        return Truth(exact)
     path = cache_folder().parent / "bench" / f"{problem.name}-{_fingerprint(problem, plan)}.json"
     if path.is_file():
         truth = _decoded(json.loads(path.read_text()))
@@ -49,15 +50,13 @@ def truth_of(problem: Problem, plan: Plan = LONG) -> Truth:
     if truth.is_doubtful:
         doubts = f"R̂ {truth.r_hat:.4f}, least effective size {truth.size:.0f}"
         print(f"{problem.name}: do not trust the truth too far: {doubts}.", file=sys.stderr)
-    return truth
+    return truth._replace(landmarks={**truth.landmarks, **exact})
 
 
 def _exact(problem: Problem) -> Landmarks:
-    (dimension,) = problem.data
-    shares = {**dict.fromkeys(problem.logs, NECK), **dict.fromkeys(problem.others, OTHER)}
-    known = {site: exactly(marginal, shares[site]) for site, marginal in problem.exact.items()}
-    necks = {name: known[name] for name in problem.logs}
-    return necks | {f"{name}[{i}]": known[name] for name in problem.others for i in range(min(dimension, FEW))}
+    necks = {name: exactly(problem.exact[name], NECK) for name in neck_sites(problem) if name in problem.exact}
+    others = {name: exactly(problem.exact[name], OTHER) for name in problem.others if name in problem.exact}
+    return necks | {f"{name}[0]": marks for name, marks in others.items()}
 
 
 def _long_run(problem: Problem, plan: Plan) -> Truth:

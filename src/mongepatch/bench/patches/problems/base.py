@@ -29,4 +29,4 @@ class Problem:
     forms: Mapping[str, Model] = field(default_factory=dict)
     """The same model in other parameters, by what it is called. The truth comes from the first."""
     exact: Mapping[str, Marginal] = field(default_factory=dict)
-    """Distributions that are known, by site; of one entry, where a site is a vector of equals."""
+    """Distributions that are known: of log-scales by name, such as `log tau`; of others by site, all entries equal."""

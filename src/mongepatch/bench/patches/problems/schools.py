@@ -5,6 +5,7 @@ import numpyro
 import numpyro.distributions as dist
 
 from mongepatch.bench.patches.problems.base import Problem
+from mongepatch.bench.patches.problems.marginal import log_scale_posterior
 
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
@@ -31,7 +32,15 @@ def non_centred(errors: np.ndarray, y: np.ndarray) -> None:
 
 def problems() -> list[Problem]:
     """The one."""
-    forms = {"non-centred": non_centred}
+    exact = log_scale_posterior(EFFECTS, ERRORS, 5.0, lambda tau: -np.log1p((tau / 5.0) ** 2))
     return [
-        Problem("schools", centred, (ERRORS, EFFECTS), scales=("tau",), others=("mu", "theta"), forms=forms),
+        Problem(
+            "schools",
+            centred,
+            (ERRORS, EFFECTS),
+            scales=("tau",),
+            others=("mu", "theta"),
+            forms={"non-centred": non_centred},
+            exact={"log tau": exact},
+        )
     ]
