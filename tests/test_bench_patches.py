@@ -63,6 +63,22 @@ def test_chains_that_disagree_are_not_right():
     assert quality(NEAL, EXACT, outcome_of(v)).verdict == "wrong"
 
 
+def test_without_a_truth_nothing_is_judged():
+    assert quality(NEAL, {}, outcome_of(RNG.normal(size=(4, 100)))).verdict == "unjudged"
+
+
+def test_the_exact_scale_of_eight_schools():
+    exact = PROBLEMS["schools"].exact["log tau"]
+    tau = np.exp(np.linspace(-3.0, 3.0, 7))
+    errors, effects = PROBLEMS["schools"].data
+    mu = np.linspace(-40.0, 40.0, 4001)
+    v = tau[:, None, None] ** 2 + errors**2
+    likelihood = np.exp(-0.5 * ((effects - mu[:, None]) ** 2 / v + np.log(v)).sum(axis=2) - 0.5 * (mu / 5.0) ** 2)
+    density = likelihood.sum(axis=1) * tau / (1.0 + (tau / 5.0) ** 2)
+    tabulated = np.interp(np.log(tau), exact.grid, exact.weights)
+    assert tabulated / tabulated[3] == pytest.approx(density / density[3], rel=1e-3)
+
+
 def test_deviations_are_in_standard_errors():
     draws = RNG.normal(size=(300, 4, 250))
     draws[..., 1::2] = draws[..., ::2]  # each draw twice

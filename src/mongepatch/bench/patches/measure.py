@@ -80,8 +80,9 @@ def _runs(
             say(f"{problem.name}: {sampler.name} is left out: {type(error).__name__}: {error}")
             return
         run = quality(problem, truth.landmarks, outcome)
+        verdict = f"{run.verdict}, off by {run.deviation:.1f} ({run.worst})" if run.worst else run.verdict
         say(
-            f"{problem.name}: {sampler.name}, seed {seed}: {run.verdict}, off by {run.deviation:.1f} ({run.worst}), "
+            f"{problem.name}: {sampler.name}, seed {seed}: {verdict}, "
             f"R̂ {run.r_hat:.3f}, {run.size:.0f} effective draws, {run.n_grad:,} gradients, {run.seconds:.2f} s, "
             f"compiled in {run.compile_seconds:.1f} s. {run.remark}"
         )

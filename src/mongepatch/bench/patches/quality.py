@@ -41,7 +41,12 @@ class Quality(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """`right`; `slow`, where nothing is wrong yet but chains need more draws to agree; or `wrong`."""
+        """`right`; `slow`, where nothing is wrong yet but chains need more draws to agree; or `wrong`.
+
+        `unjudged` where nothing was compared with a truth.
+        """
+        if not self.worst:
+            return "unjudged"
         if not self.deviation <= FAR or not self.r_hat < NEARLY:
             return "wrong"
         return "right" if self.r_hat < AGREED else "slow"
