@@ -46,6 +46,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench uturn
 	$(BIN)/mongepatch bench alpha
 	$(BIN)/mongepatch bench warmup
+	$(BIN)/mongepatch bench patches
 	$(BIN)/mongepatch bench progress
 
 clean:

@@ -1,5 +1,6 @@
 """BlackJAX's samplers behind our interface: right moments, and the names, shapes and costs that `sample` has."""
 
+import dataclasses
 import functools
 
 import jax.numpy as jnp
@@ -161,3 +162,11 @@ def test_missing_blackjax_is_named():
     done = run_python(without("blackjax") + code)
     assert 'pip install "mongepatch[sample]"' in done.stderr
     assert "MissingExtraError" in done.stderr
+
+
+def test_variables_are_those_of_the_target():
+    target = mp.Target.from_density(lambda x: -0.5 * x @ x, jnp.zeros(2))
+    target = dataclasses.replace(target, constrain=lambda x: {"scale": jnp.exp(x[0]), "rest": x[1:]})
+    posterior = baselines.nuts(target, jnp.zeros(2), draws=50, warmup=50)["posterior"].to_dataset()
+    assert {name: posterior[name].shape for name in posterior} == {"scale": (4, 50), "rest": (4, 50, 1)}
+    assert (posterior["scale"] > 0).all()

@@ -22,9 +22,9 @@ from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.output import tree_of
 from mongepatch.sampling.starts import starting_states
+from mongepatch.sampling.variables import variables
 from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets import Target
-from mongepatch.targets.layout import Layout
 from mongepatch.targets.program import Program, trace
 
 if TYPE_CHECKING:
@@ -208,9 +208,7 @@ def _sample(
     tuned, warmup_time = _timed(
         _adapt, adapt_keys, positions, density, rate, method=method, warmup=warmup, dense_mass=bool(dense_mass)
     )
-    (posterior, stats), sampling_time = _timed(
-        _draw, draw_keys, tuned, density, method=method, layout=target.layout, draws=draws
-    )
+    (positions, stats), sampling_time = _timed(_draw, draw_keys, tuned, density, method=method, draws=draws)
     attrs = {
         "inference_library": "blackjax",
         "inference_library_version": blackjax.__version__,
@@ -220,8 +218,8 @@ def _sample(
         "tuning_steps": warmup,
         "warmup_n_grad": int(np.asarray(tuned.n_steps).sum(dtype=np.int64)),  # a leapfrog step takes one gradient
     }
-    posterior, stats = jax.tree.map(np.asarray, (posterior, stats))
-    return tree_of({"posterior": posterior, "sample_stats": stats}, target, attrs)
+    positions, stats = jax.tree.map(np.asarray, (positions, stats))
+    return tree_of({"posterior": variables(positions, target), "sample_stats": stats}, target, attrs)
 
 
 def _blackjax() -> ModuleType:
@@ -270,11 +268,11 @@ def _adapt(
     return jax.vmap(chain)(keys, positions)
 
 
-@partial(jax.jit, static_argnames=("method", "layout", "draws"))
+@partial(jax.jit, static_argnames=("method", "draws"))
 def _draw(
-    keys: PRNGKey, tuned: _Tuned, density: Program, *, method: _Method, layout: Layout, draws: int
-) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-    """Draws by name and what there is to know of them, with leading axes (chain, draw)."""
+    keys: PRNGKey, tuned: _Tuned, density: Program, *, method: _Method, draws: int
+) -> tuple[jax.Array, dict[str, jax.Array]]:
+    """Flat positions of draws and what there is to know of them, with leading axes (chain, draw)."""
     kernel = getattr(_blackjax(), method.name).build_kernel()
 
     def chain(key: PRNGKey, tuned: _Tuned) -> Any:
@@ -292,7 +290,7 @@ def _draw(
                 "diverging": info.is_divergent,
                 **method.stats(info, state, tuned),
             }
-            return new, (layout.named(new.position), stats)
+            return new, (new.position, stats)
 
         return jax.lax.scan(step, tuned.state, jnp.arange(draws))[1]
 

@@ -157,3 +157,20 @@ def patch_step(rounds: Rounds = 11) -> None:
     from mongepatch.bench import patch_step as module
 
     module.run(rounds=rounds)
+
+
+@bench.command()
+def patches(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)] = 1000,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 3,
+    only: Annotated[list[str] | None, typer.Option(help="Names of problems; by default all.")] = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Metrics of ours; by default auto and patch.")] = None,
+    peers: Annotated[bool, typer.Option(help="Whether to run other samplers, and NUTS on forms made by hand.")] = True,
+    posteriordb: Annotated[Path | None, typer.Option(help="A folder of posteriordb's data, if you have one.")] = None,
+    json: Annotated[Path | None, typer.Option(help="Where to write every figure.")] = None,
+) -> None:
+    """Hierarchical models as one writes them first: ours beside other samplers and forms made by hand."""
+    from mongepatch.bench.patches import run
+
+    settings = {"metrics": metric} if metric else {}
+    run(draws, range(seeds), posteriordb, only or (), with_peers=peers, json_file=json, **settings)

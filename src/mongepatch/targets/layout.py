@@ -87,7 +87,7 @@ class Layout:
         parts, offset = [], 0
         for shape in self.shapes:
             size = math.prod(shape)
-            parts.append(flat[..., offset : offset + size].reshape(*flat.shape[:-1], *shape))
+            parts.append(flat[..., offset : offset + size].reshape((*flat.shape[:-1], *shape)))
             offset += size
         return parts
 

@@ -1,0 +1,148 @@
+"""Hierarchical models of posteriordb, each centred as there and non-centred; data from a folder of the user's."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+from numpyro.distributions import constraints
+
+from mongepatch.bench.patches.problems.base import Model, Problem
+from mongepatch.bench.patches.problems.folder import from_folder
+
+
+def _effects(name: str, mean: Any, scale: Any, count: int, is_centred: bool) -> jnp.ndarray:
+    """Effects of some groups, as they are or in units of their scale."""
+    with numpyro.plate(f"{name}_index", count):
+        if is_centred:
+            return numpyro.sample(name, dist.Normal(mean, scale))
+        z = numpyro.sample(f"{name}_z", dist.Normal(0, 1))
+        return numpyro.deterministic(name, mean + scale * z)
+
+
+def _positive() -> dist.ImproperUniform:
+    return dist.ImproperUniform(constraints.positive, (), ())
+
+
+def radon(is_centred: bool) -> Model:
+    """Radon in houses of 85 counties."""
+
+    def model(county: np.ndarray, uranium: np.ndarray, floor: np.ndarray, y: np.ndarray) -> None:
+        sigma_alpha = numpyro.sample("sigma_alpha", dist.HalfNormal(1))
+        sigma_y = numpyro.sample("sigma_y", dist.HalfNormal(1))
+        mu_alpha = numpyro.sample("mu_alpha", dist.Normal(0, 10))
+        beta = numpyro.sample("beta", dist.Normal(0, 10).expand([2]).to_event(1))
+        alpha = _effects("alpha", mu_alpha, sigma_alpha, county.max() + 1, is_centred)
+        mean = alpha[county] + uranium * beta[0] + floor * beta[1]
+        numpyro.sample("y", dist.Normal(mean, sigma_y).to_event(1), obs=y)
+
+    return model
+
+
+def seeds(is_centred: bool) -> Model:
+    """Seeds that germinate, on 21 plates; effects of plates are taken from their mean."""
+
+    def model(x1: np.ndarray, x2: np.ndarray, total: np.ndarray, count: np.ndarray) -> None:
+        alpha = [numpyro.sample(name, dist.Normal(0, 1)) for name in ("alpha0", "alpha1", "alpha2", "alpha12")]
+        sigma = numpyro.sample("sigma", dist.HalfCauchy(1))
+        c = _effects("c", 0.0, sigma, len(x1), is_centred)
+        logits = alpha[0] + alpha[1] * x1 + alpha[2] * x2 + alpha[3] * x1 * x2 + c - c.mean()
+        numpyro.sample("count", dist.Binomial(total, logits=logits).to_event(1), obs=count)
+
+    return model
+
+
+def rats(is_centred: bool) -> Model:
+    """Growth of 30 rats, each along a line of its own; flat priors of scales."""
+
+    def model(rat: np.ndarray, days: np.ndarray, y: np.ndarray) -> None:
+        mu_alpha = numpyro.sample("mu_alpha", dist.Normal(0, 100))
+        mu_beta = numpyro.sample("mu_beta", dist.Normal(0, 100))
+        sigma_y, sigma_alpha, sigma_beta = (
+            numpyro.sample(name, _positive()) for name in ("sigma_y", "sigma_alpha", "sigma_beta")
+        )
+        alpha = _effects("alpha", mu_alpha, sigma_alpha, rat.max() + 1, is_centred)
+        beta = _effects("beta", mu_beta, sigma_beta, rat.max() + 1, is_centred)
+        numpyro.sample("y", dist.Normal(alpha[rat] + beta[rat] * days, sigma_y).to_event(1), obs=y)
+
+    return model
+
+
+def surgical(is_centred: bool) -> Model:
+    """Deaths after surgery in 12 hospitals."""
+
+    def model(total: np.ndarray, count: np.ndarray) -> None:
+        mu = numpyro.sample("mu", dist.Normal(0, 1000))
+        sigmasq = numpyro.sample("sigmasq", dist.InverseGamma(0.001, 0.001))
+        b = _effects("b", mu, jnp.sqrt(sigmasq), len(total), is_centred)
+        numpyro.sample("count", dist.Binomial(total, logits=b).to_event(1), obs=count)
+
+    return model
+
+
+def poisson(is_centred: bool) -> Model:
+    """Counts of falcons in 40 years: a cubic trend, and an effect of each year."""
+
+    def model(powers: np.ndarray, count: np.ndarray) -> None:
+        alpha = numpyro.sample("alpha", dist.Uniform(-20, 20))
+        beta = numpyro.sample("beta", dist.Uniform(-10, 10).expand([3]).to_event(1))
+        sigma = numpyro.sample("sigma", dist.Uniform(0, 5))
+        eps = _effects("eps", 0.0, sigma, len(count), is_centred)
+        numpyro.sample("count", dist.Poisson(jnp.exp(alpha + powers @ beta + eps)).to_event(1), obs=count)
+
+    return model
+
+
+def _problem(
+    form: Callable[[bool], Model], data: tuple[Any, ...], scales: tuple[str, ...], others: tuple[str, ...]
+) -> Problem:
+    forms = {"non-centred": form(False)}
+    return Problem(form.__name__, form(True), data, scales=scales, others=others, forms=forms)
+
+
+def _radon(data: Mapping[str, Any]) -> Problem:
+    county = np.asarray(data["county_idx"]) - 1
+    arrays = (_floats(data, name) for name in ("log_uppm", "floor_measure", "log_radon"))
+    return _problem(radon, (county, *arrays), ("sigma_alpha", "sigma_y"), ("mu_alpha", "beta", "alpha"))
+
+
+def _seeds(data: Mapping[str, Any]) -> Problem:
+    arrays = (_floats(data, "x1"), _floats(data, "x2"), np.asarray(data["N"]), np.asarray(data["n"]))
+    return _problem(seeds, arrays, ("sigma",), ("alpha0", "alpha1", "alpha2", "alpha12", "c"))
+
+
+def _rats(data: Mapping[str, Any]) -> Problem:
+    arrays = (np.asarray(data["rat"]) - 1, _floats(data, "x") - data["xbar"], _floats(data, "y"))
+    return _problem(rats, arrays, ("sigma_y", "sigma_alpha", "sigma_beta"), ("mu_alpha", "mu_beta", "alpha", "beta"))
+
+
+def _surgical(data: Mapping[str, Any]) -> Problem:
+    return _problem(surgical, (np.asarray(data["n"]), np.asarray(data["r"])), ("sigmasq",), ("mu", "b"))
+
+
+def _poisson(data: Mapping[str, Any]) -> Problem:
+    year = _floats(data, "year")
+    powers = np.stack([year, year**2, year**3], axis=1)
+    return _problem(poisson, (powers, np.asarray(data["C"])), ("sigma",), ("alpha", "beta", "eps"))
+
+
+def _floats(data: Mapping[str, Any], name: str) -> np.ndarray:
+    return np.asarray(data[name], float)
+
+
+FOLDERS: Mapping[str, Callable[[Mapping[str, Any]], Problem]] = {
+    "radon_mn-radon_hierarchical_intercept_centered": _radon,
+    "seeds_data-seeds_centered_model": _seeds,
+    "rats_data-rats_model": _rats,
+    "surgical_data-surgical_model": _surgical,
+    "GLMM_Poisson_data-GLMM_Poisson_model": _poisson,
+}
+"""What makes each problem from the data block of its Stan program, by posteriordb's name."""
+
+
+def problems(folder: Path) -> list[Problem]:
+    """Those whose data are in the folder."""
+    return from_folder(folder, FOLDERS)
