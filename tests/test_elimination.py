@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from mongepatch.metrics.patch import pattern
 from mongepatch.metrics.patch.colouring import colour
 from mongepatch.metrics.patch.elimination import Elimination
 from mongepatch.metrics.patch.pattern import jacobian_pattern
@@ -37,12 +38,21 @@ FUNCTIONS = {
     "padded": lambda x: jnp.pad(x[:2], (1, 1)),
     "custom derivative": lambda x: rounded(x[:2]),
     "loop": lambda x: jax.lax.fori_loop(0, 2, lambda _, y: y * x, x)[:2],
+    "scan": lambda x: jax.lax.scan(lambda last, now: (now, now * last), x[3], x[:3])[1],
+    "reversed scan": lambda x: jnp.append(*jax.lax.scan(lambda s, now: (s + now, s), 0.0, x[:3], reverse=True)[::-1]),
+    "scan that counts": lambda x: jax.lax.scan(lambda i, _: (i + 1, x[i] * x[3 - i]), 1, None, 2)[1],
+    "scan of known places": lambda x: jax.lax.scan(lambda s, i: (s, x[i] + s), x[2], GROUP)[1],
+    "scan in a scan": lambda x: jax.lax.scan(
+        lambda _, row: (0.0, jax.lax.scan(lambda s, y: (s + y, s * y), row[0], row)[1]), 0.0, x.reshape(2, 2)
+    )[1].ravel(),
+    "scan of constants": lambda x: x * jax.lax.scan(lambda s, y: (s, y), 0.0, jnp.array([1.0, 0.0, 2.0, 3.0]))[1],
+    "empty scan": lambda x: jax.lax.scan(lambda s, y: (s + x[0], y), x[:2], x[:0])[0],
     "solve": lambda x: jnp.linalg.solve(jnp.eye(2) + jnp.outer(x[:2], x[:2]), x[2:]),
     "constant": lambda x: jnp.ones(3),
     "mask": lambda x: x * jnp.array([1.0, 0.0, 1.0, 0.0]),
     "scatter": lambda x: jnp.zeros(5).at[jnp.array([3, 1])].set(x[:2]),
 }
-EXACT = set(FUNCTIONS) - {"branch", "loop", "solve", "scatter", "matrix product", "sums"}
+EXACT = set(FUNCTIONS) - {"branch", "empty scan", "scan of constants", "solve", "scatter", "matrix product", "sums"}
 
 
 def pattern_of(function, dimension=4):
@@ -69,6 +79,12 @@ def test_a_pattern_holds_whatever_is_traced():
         return jnp.asarray(pattern_of(lambda x: x[places] * 2.0))
 
     assert jax.jit(at_unknown_places)(jnp.array([0, 2])).all()
+
+
+def test_the_turns_of_a_long_loop_are_not_told_apart(monkeypatch):
+    assert not pattern_of(FUNCTIONS["scan"]).all()
+    monkeypatch.setattr(pattern, "_MOST_OPERATIONS", 2)
+    assert pattern_of(FUNCTIONS["scan"]).all()
 
 
 @pytest.mark.parametrize("name", ["slices", "gather", "design", "outer", "sums", "scatter"])

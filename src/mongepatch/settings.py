@@ -1,5 +1,6 @@
 """Checks of numbers that users set, each with a sentence that says what to change."""
 
+import math
 import operator
 from typing import Any
 
@@ -30,7 +31,7 @@ def real_number(name: str, value: Any, *, error: type[MongepatchError] = Setting
     number = number.astype(jnp.result_type(float))
     if number.ndim != 0:
         raise error(f"{name} must be one number; its shape is {number.shape}.")
-    if is_concrete(number) and not jnp.isfinite(number):
+    if is_concrete(number) and not math.isfinite(number):  # jnp would make it a traced one
         raise error(f"{name} must be finite; it is {value}.")
     return number
 
@@ -38,7 +39,7 @@ def real_number(name: str, value: Any, *, error: type[MongepatchError] = Setting
 def positive_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number above 0."""
     number = real_number(name, value, error=error)
-    if is_concrete(number) and not number > 0:
+    if is_concrete(number) and not float(number) > 0:
         raise error(f"{name} must be above 0; it is {value}.")
     return number
 
@@ -46,7 +47,7 @@ def positive_number(name: str, value: Any, *, error: type[MongepatchError] = Set
 def number_at_least_zero(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number that is not negative."""
     number = real_number(name, value, error=error)
-    if is_concrete(number) and not number >= 0:
+    if is_concrete(number) and not float(number) >= 0:
         raise error(f"{name} must be at least 0; it is {value}.")
     return number
 

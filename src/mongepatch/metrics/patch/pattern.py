@@ -10,6 +10,7 @@ import math
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.metrics.patch.pattern_rules import RULES, Known
@@ -17,6 +18,9 @@ from mongepatch.targets.program import Program
 
 _LARGEST = 10**8
 """Elements of a table above which everything counts as depending on everything."""
+
+_MOST_OPERATIONS = 100_000
+"""Operations in all turns of a loop above which its turns are not told apart."""
 
 _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "custom_jvp_call", "custom_vjp_call"}
 """Operations that do nothing but evaluate an inner program."""
@@ -64,12 +68,13 @@ def _apply(equation: Any, inputs: list[Known], exact: bool) -> list[Known]:
     if name == "cond":
         branches = [_call(branch, inputs[1:], exact) for branch in equation.params["branches"]]
         return [_either(cases) for cases in zip(*branches, strict=True)]
+    dimension = next(given.depends.shape[-1] for given in inputs if given.depends is not None)
+    small = all(math.prod(result.shape) * dimension <= _LARGEST for result in results)
+    if name == "scan" and small and 0 < _turns(equation) <= _MOST_OPERATIONS:
+        return _scan(equation, inputs, exact)
     if exact and not any(np.issubdtype(result.dtype, np.inexact) for result in results):
         return [Known(result.shape) for result in results]  # comparisons and whole numbers have no derivative
-    dimension = next(given.depends.shape[-1] for given in inputs if given.depends is not None)
-    tables = None
-    if name in RULES and all(math.prod(result.shape) * dimension <= _LARGEST for result in results):
-        tables = RULES[name](equation, inputs, dimension)
+    tables = RULES[name](equation, inputs, dimension) if name in RULES and small else None
     if tables is None:
         union = np.any([given.table(dimension).reshape(-1, dimension).any(0) for given in inputs], axis=0)
         tables = [np.broadcast_to(union, (*result.shape, dimension)) for result in results]
@@ -78,6 +83,50 @@ def _apply(equation: Any, inputs: list[Known], exact: bool) -> list[Known]:
 
 def _call(inner: Any, inputs: list[Known], exact: bool) -> list[Known]:
     return _evaluate(getattr(inner, "jaxpr", inner), [*map(_constant, getattr(inner, "consts", ())), *inputs], exact)
+
+
+def _scan(equation: Any, inputs: list[Known], exact: bool) -> list[Known]:
+    """What is known of the results of a loop, turn by turn: a random walk's step knows its neighbour, not all steps."""
+    params = equation.params
+    first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+    constants, carry, sliced = inputs[:first], inputs[first:last], inputs[last:]
+    turns = range(params["length"])
+    collected = []
+    for turn in reversed(turns) if params["reverse"] else turns:
+        results = _call(params["jaxpr"], [*constants, *carry, *(_slice(given, turn) for given in sliced)], exact)
+        carry = results[: params["num_carry"]]
+        collected.append(results[params["num_carry"] :])
+    if params["reverse"]:
+        collected.reverse()
+    return [*carry, *map(_stack, zip(*collected, strict=True))]
+
+
+def _slice(given: Known, turn: int) -> Known:
+    value = None if given.value is None else given.value[turn]
+    return Known(given.shape[1:], value, None if given.depends is None else given.depends[turn])
+
+
+def _stack(parts: tuple[Known, ...]) -> Known:
+    shape = (len(parts), *parts[0].shape)
+    tables = [part.depends for part in parts if part.depends is not None]
+    if tables:
+        return Known(shape, depends=np.stack([part.table(tables[0].shape[-1]) for part in parts]))
+    known = all(part.value is not None for part in parts)
+    return Known(shape, jnp.stack([part.value for part in parts]) if known else None)
+
+
+def _turns(equation: Any) -> int:
+    """Operations in all turns of a loop, those of inner programs included."""
+    return int(equation.params["length"]) * _operations(equation.params["jaxpr"])
+
+
+def _operations(jaxpr: Any) -> int:
+    count = 0
+    for equation in jaxpr.eqns:
+        inner = [part for part in jax.tree.leaves(list(equation.params.values())) if hasattr(part, "eqns")]
+        turns = int(equation.params["length"]) if equation.primitive.name == "scan" else 1
+        count += 1 + turns * sum(map(_operations, inner))
+    return count
 
 
 def _values(equation: Any, inputs: list[Known]) -> list[Known]:
