@@ -15,8 +15,9 @@ from mongepatch.errors import LogDensityError, ModelError
 from mongepatch.frontends.numpyro.build import build
 from mongepatch.kernels import State
 from mongepatch.kernels.lmc import LMC
-from mongepatch.metrics import Metric, Patch, fitted
+from mongepatch.metrics import Euclidean, Metric, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.settings import number_at_least_zero
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Trajectory
 
@@ -49,8 +50,8 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
 
     Args:
         model: a NumPyro model; its arguments are those of `MCMC.run`.
-        alpha: α of the patch M + α²JᵀJ: what is left of M where the model's residuals say more.
-        metric: makes another metric of the target and a vector of variances, M⁻¹.
+        alpha: α of the patch M + α²JᵀJ of the model's residuals; a model without residuals is left with M.
+        metric: makes another metric of the target and a vector of variances, the diagonal of M⁻¹.
         trajectory: how far to go before the next draw.
         step_size: ε to begin with.
         target_accept_prob: the acceptance rate that the step size is found for.
@@ -69,13 +70,17 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         target_accept_prob: float = 0.9,
     ) -> None:
         self.model = model
-        self._alpha, self._metric = alpha, self._patched if metric is None else metric
+        self._alpha, self._metric = number_at_least_zero("alpha", alpha), metric
         self._trajectory = NUTS() if trajectory is None else trajectory
         self._step_size, self._target_accept_prob = step_size, target_accept_prob
         self._num_warmup = 0
         self._adapt: Callable[..., Any] | None = None
         self._target: Target | None = None
         self._patch: Patch | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: not what a run makes of the model, which is made again."""
+        return {**self.__dict__, "_adapt": None, "_target": None, "_patch": None}
 
     @property
     def default_fields(self) -> tuple[str, ...]:
@@ -93,7 +98,7 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         """The first state of a chain, or of several where there are several keys."""
         with jax.ensure_compile_time_eval():  # chains may be mapped over; the model and its data are not
             self._target = build(self.model, model_args, model_kwargs or {})
-            if self._metric == self._patched:
+            if self._metric is None and self._target.residuals is not None:
                 position = jax.ShapeDtypeStruct((self._target.dimension,), jnp.result_type(float))
                 self._patch = fitted(Patch(self._target.residuals, self._alpha), position)
         begin, self._adapt = warmup_adapter(num_warmup, target_accept_prob=self._target_accept_prob)
@@ -133,14 +138,16 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
             raise ModelError("PatchNUTS knows its model's arguments after MCMC.run has begun.")
         return self._target
 
-    def _patched(self, target: Target, variances: Vector) -> Metric:
-        assert self._patch is not None  # made by init
-        return replace(self._patch, inverse_mass=Diagonal(variances))
+    def _metric_with(self, variances: Vector) -> Metric:
+        if self._metric is not None:
+            return self._metric(self.target, variances)
+        base = Diagonal(variances)
+        return Euclidean(base) if self._patch is None else replace(self._patch, inverse_mass=base)
 
     def _next(self, state: PatchState) -> PatchState:
         next_key, key = jax.random.split(state.rng_key)
         adapt_state, x = state.adapt_state, _flat(self.target, state.z)
-        metric = self._metric(self.target, adapt_state.inverse_mass_matrix)
+        metric = self._metric_with(adapt_state.inverse_mass_matrix)
         point, _ = metric.at(self.target, x)  # made anew, since in warm-up the metric changes
         before = State(x, point.logdensity, point)
         after, info = LMC().step(key, before, self.target, metric, adapt_state.step_size, self._trajectory)

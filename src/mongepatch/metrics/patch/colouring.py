@@ -65,12 +65,14 @@ def colour(pattern: np.ndarray) -> Colouring:
 def _greedy(members: np.ndarray) -> np.ndarray:
     """A colour for each member, [members, places], so that members of a colour share no place; the fullest first."""
     colours = np.zeros(len(members), int)
-    taken: list[np.ndarray] = []
+    taken = [0] * members.shape[1]  # the colours at each place, as bits
     for member in np.argsort(-members.sum(1), kind="stable"):
-        free = [number for number, places in enumerate(taken) if not (places & members[member]).any()]
-        if not free:
-            taken.append(np.zeros(members.shape[1], bool))
-        number = free[0] if free else len(taken) - 1
-        taken[number] |= members[member]
-        colours[member] = number
+        places = np.flatnonzero(members[member]).tolist()
+        barred = 0
+        for place in places:
+            barred |= taken[place]
+        free = ~barred & (barred + 1)  # the lowest bit that is not set
+        for place in places:
+            taken[place] |= free
+        colours[member] = free.bit_length() - 1
     return colours
