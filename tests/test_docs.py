@@ -106,7 +106,8 @@ def test_the_page_on_numpyro_runs_and_has_every_formula(capsys):
     out = capsys.readouterr().out
     assert float(out.split()[0]) == pytest.approx(6.2, abs=1.5)
     assert "√½·(log x − log scale)" in out
-    assert namespace["mcmc"].get_samples()["theta"].shape == (200, 8)
+    assert namespace["mcmc"].get_samples()["theta"].shape == (1200, 8)
+    assert not namespace["mcmc"].get_extra_fields()["diverging"].any()
     page = (ROOT / "docs/numpyro.md").read_text(encoding="utf-8").replace("\\|", "|")
     for family in families():
         assert family.formula in page

@@ -98,9 +98,7 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         """The first state of a chain, or of several where there are several keys."""
         with jax.ensure_compile_time_eval():  # chains may be mapped over; the model and its data are not
             self._target = build(self.model, model_args, model_kwargs or {})
-            if self._metric is None and self._target.residuals is not None:
-                position = jax.ShapeDtypeStruct((self._target.dimension,), jnp.result_type(float))
-                self._patch = fitted(Patch(self._target.residuals, self._alpha), position)
+            self._patch = self._patch_of(self._target) if self._metric is None else None
         begin, self._adapt = warmup_adapter(num_warmup, target_accept_prob=self._target_accept_prob)
         self._num_warmup = num_warmup
 
@@ -137,6 +135,12 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         if self._target is None:
             raise ModelError("PatchNUTS knows its model's arguments after MCMC.run has begun.")
         return self._target
+
+    def _patch_of(self, target: Target) -> Patch | None:
+        if target.residuals is None:
+            return None
+        position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
+        return fitted(Patch(target.residuals, self._alpha), position)
 
     def _metric_with(self, variances: Vector) -> Metric:
         if self._metric is not None:
