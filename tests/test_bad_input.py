@@ -140,6 +140,13 @@ def test_alpha_out_of_range(alpha):
         mp.Monge(alpha)
 
 
+def test_arrays_that_are_known_are_checked_under_a_trace():
+    good, bad = jnp.asarray([0.5, -0.5])
+    assert jax.jit(lambda x: mp.Monge(good).alpha * x)(2.0) == 1.0
+    with pytest.raises(mp.MetricError, match="alpha"):
+        jax.jit(lambda x: mp.Monge(bad).alpha * x)(2.0)
+
+
 @pytest.mark.parametrize("kind", [mp.Euclidean, lambda inverse_mass: mp.Monge(1.0, inverse_mass)])
 @pytest.mark.parametrize(
     ("inverse_mass", "message"),

@@ -51,8 +51,17 @@ FUNCTIONS = {
     "constant": lambda x: jnp.ones(3),
     "mask": lambda x: x * jnp.array([1.0, 0.0, 1.0, 0.0]),
     "scatter": lambda x: jnp.zeros(5).at[jnp.array([3, 1])].set(x[:2]),
+    "scatter over": lambda x: x.at[jnp.array([3, 1])].set(x[:2]),
+    "scatter past the end": lambda x: jnp.zeros(3).at[jnp.array([1, 7])].add(x[:2]),
+    "sums of groups": lambda x: jax.ops.segment_sum(jnp.exp(x), GROUP, 4),
+    "sums of columns": lambda x: jnp.ones((2, 3)).at[:, jnp.array([2, 2])].add(x.reshape(2, 2) ** 2).ravel(),
+    "scatter at a place": lambda x: jnp.zeros(3).at[(x[0] > 0).astype(int)].set(x[1]),
+    "block": lambda x: jax.lax.dynamic_update_slice(x.reshape(2, 2), x[None, :2] * x[3], (1, 0)).ravel(),
 }
-EXACT = set(FUNCTIONS) - {"branch", "empty scan", "scan of constants", "solve", "scatter", "matrix product", "sums"}
+WIDER = """
+    branch, empty scan, scan of constants, scatter at a place, scatter over, solve, matrix product, sums
+"""
+EXACT = set(FUNCTIONS) - set(WIDER.strip().split(", "))
 
 
 def pattern_of(function, dimension=4):
@@ -87,7 +96,7 @@ def test_the_turns_of_a_long_loop_are_not_told_apart(monkeypatch):
     assert pattern_of(FUNCTIONS["scan"]).all()
 
 
-@pytest.mark.parametrize("name", ["slices", "gather", "design", "outer", "sums", "scatter"])
+@pytest.mark.parametrize("name", ["slices", "gather", "design", "outer", "sums", "scatter", "scan"])
 def test_coloured_jacobians_are_jacobians(name):
     residuals = Residuals("residuals", FUNCTIONS[name]).traced(jax.ShapeDtypeStruct((4,), float))
     plan, x = residuals.plan(4), jax.random.normal(jax.random.key(1), (4,))

@@ -347,6 +347,28 @@ def test_a_scan_has_residuals_of_its_increments():
     np.testing.assert_allclose(jacobian[1:6, 1:], 2 * np.eye(5) - 2 * phi * np.eye(5, k=-1), atol=1e-12)
 
 
+def test_a_step_of_a_scan_knows_its_neighbour_alone():
+    from numpyro.contrib.control_flow import scan
+
+    def model(y):
+        scale, slope_scale = numpyro.sample("scales", dist.HalfNormal(1.0).expand([2]))
+
+        def step(before, y):
+            level, slope = before
+            slope = numpyro.sample("slope", dist.Normal(slope, slope_scale))
+            level = numpyro.sample("level", dist.Normal(level + slope, scale))
+            numpyro.sample("y", dist.Normal(level, 0.5), obs=y)
+            return (level, slope), None
+
+        scan(step, (0.0, 0.0), y)
+
+    jacobian, target = jacobian_at_start(model, jnp.arange(50.0))
+    plan = mp.Patch(target.residuals, 1.0).residuals.plan(target.dimension)
+    np.testing.assert_array_equal(plan.pattern, jacobian != 0)
+    assert plan.colouring.products <= 6
+    assert plan.sparse is not None
+
+
 def test_users_may_register_a_family():
     class Mine(dist.Normal):
         pass

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from string import ascii_letters
 from typing import Any, TypeAlias
 
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 
 @dataclass(frozen=True)
@@ -126,6 +128,32 @@ def _move(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray
     return [np.where((moved >= 0)[..., None], table[np.maximum(moved, 0)], False)]
 
 
+def _scatter(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray] | None:
+    """Updates at known places, whatever is done with them there: what is updated may count too."""
+    operand, places, updates = inputs
+    if places.value is None:
+        return None
+    numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
+
+    def count(before: Any, after: Any) -> Any:
+        return lax.scatter_add(before, jnp.asarray(places.value), after, numbers, mode=mode)
+
+    tables = (jnp.asarray(given.table(dimension), jnp.float32) for given in (operand, updates))
+    return [np.asarray(jax.vmap(count, in_axes=-1, out_axes=-1)(*tables)) > 0]
+
+
+def _update(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray] | None:
+    """A block put at a known place: done to the numbers of all elements."""
+    operand, block, *starts = inputs
+    if any(start.value is None for start in starts):
+        return None
+    sizes = [int(np.prod(given.shape)) for given in (operand, block)]
+    numbers = jnp.arange(sum(sizes))
+    parts = numbers[: sizes[0]].reshape(operand.shape), numbers[sizes[0] :].reshape(block.shape)
+    moved = np.asarray(lax.dynamic_update_slice(*parts, [start.value for start in starts]))
+    return [np.concatenate([given.table(dimension).reshape(-1, dimension) for given in (operand, block)])[moved]]
+
+
 _ELEMENTWISE = """
     add add_any sub div rem neg max min abs sign floor ceil round exp exp2 log log1p expm1 sin cos tan asin acos atan
     atan2 sinh cosh tanh asinh acosh atanh sqrt rsqrt cbrt pow integer_pow square logistic erf erfc erf_inv lgamma
@@ -139,6 +167,8 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), _reduce),
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _accumulate),
     **dict.fromkeys(("gather", "dynamic_slice", "slice", "rev", "pad"), _move),
+    **dict.fromkeys(("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"), _scatter),
+    "dynamic_update_slice": _update,
     "mul": _multiply,
     "dot_general": _dot,
     "broadcast_in_dim": _broadcast,
