@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.scipy.linalg import solve_triangular
 
 from mongepatch.metrics.patch import pattern
 from mongepatch.metrics.patch.colouring import colour
@@ -24,6 +25,7 @@ def rounded(x):
 
 rounded.defjvp(lambda primals, tangents: (rounded(*primals), tangents[0]))
 
+LOWER = jnp.tril(jnp.ones((2, 2)))
 FUNCTIONS = {
     "slices": lambda x: jnp.concatenate([x[1:] * x[:-1], x[::-1][:2]]),
     "gather": lambda x: jnp.sin(x[GROUP]) + x[3],
@@ -48,6 +50,13 @@ FUNCTIONS = {
     "scan of constants": lambda x: x * jax.lax.scan(lambda s, y: (s, y), 0.0, jnp.array([1.0, 0.0, 2.0, 3.0]))[1],
     "empty scan": lambda x: jax.lax.scan(lambda s, y: (s + x[0], y), x[:2], x[:0])[0],
     "solve": lambda x: jnp.linalg.solve(jnp.eye(2) + jnp.outer(x[:2], x[:2]), x[2:]),
+    "triangular systems": lambda x: solve_triangular(
+        LOWER * jnp.exp(x[:2])[:, None, None], x[2:, None] * jnp.array([1.0, 3.0]), lower=True
+    ).ravel(),
+    "right sides": lambda x: solve_triangular(
+        LOWER * jnp.exp(x[0]), x[1:] * jnp.array([[1.0], [3.0]]), lower=True
+    ).T.ravel(),
+    "factors": lambda x: jnp.linalg.cholesky(jnp.eye(2) + x[:, None, None] ** 2 * jnp.ones((2, 2))).ravel(),
     "constant": lambda x: jnp.ones(3),
     "mask": lambda x: x * jnp.array([1.0, 0.0, 1.0, 0.0]),
     "scatter": lambda x: jnp.zeros(5).at[jnp.array([3, 1])].set(x[:2]),
@@ -59,7 +68,7 @@ FUNCTIONS = {
     "block": lambda x: jax.lax.dynamic_update_slice(x.reshape(2, 2), x[None, :2] * x[3], (1, 0)).ravel(),
 }
 WIDER = """
-    branch, empty scan, scan of constants, scatter at a place, scatter over, solve, matrix product, sums
+    branch, empty scan, factors, scan of constants, scatter at a place, scatter over, solve, matrix product, sums
 """
 EXACT = set(FUNCTIONS) - set(WIDER.strip().split(", "))
 

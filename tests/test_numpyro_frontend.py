@@ -155,7 +155,7 @@ def test_other_data_does_not_compile_again():
 
     def go(y):
         tree = mp.sample(mp.from_numpyro(noncentered, SIGMA, y), **options, progress=False)
-        return mp.chains.chunks.run_chunk._cache_size(), tree["sample_stats"]["lp"].values
+        return mp.chains.chunks.compiled_programs(), tree["sample_stats"]["lp"].values
 
     size, first = go(Y)
     again, second = go(Y + 10)

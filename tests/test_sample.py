@@ -168,7 +168,7 @@ def test_other_numbers_do_not_compile_again():
         return len(traces) - before
 
     def compiled():
-        return mp.chains.chunks.run_chunk._cache_size()
+        return mp.chains.chunks.compiled_programs()
 
     go()
     size = compiled()
@@ -202,10 +202,10 @@ def test_data_that_changed_is_not_overlooked():
     assert mean_and_sd(density) == pytest.approx((0.0, 1.0), abs=0.1)
     data["y"] = 10.0
     assert mean_and_sd(density) == pytest.approx((10.0, 1.0), abs=0.1)
-    size = mp.chains.chunks.run_chunk._cache_size()
+    size = mp.chains.chunks.compiled_programs()
     data["scale"] = jnp.array([3.0, 3.0])
     assert mean_and_sd(density) == pytest.approx((10.0, 3.0), abs=0.3)
-    assert mp.chains.chunks.run_chunk._cache_size() == size  # other data of the same shape is no other program
+    assert mp.chains.chunks.compiled_programs() == size  # other data of the same shape is no other program
     for mean in (1.0, 5.0):
         center = jnp.full(2, mean)
         jitted = jax.jit(lambda x, center=center: -0.5 * ((x - center) ** 2).sum())

@@ -1,12 +1,13 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
-from functools import partial
+from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Count, PRNGKey
+from mongepatch.chains.compiling import compiler_options
 from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
@@ -33,13 +34,12 @@ class Rows(NamedTuple):
     info: Info
 
 
-@partial(jax.jit, static_argnames=("kernel", "capacity"))
 def run_chunk(
     key: PRNGKey,
     states: State,
     pace: P,
-    first: Count,
-    count: Count,
+    first: Count | int,
+    count: Count | int,
     density: Program,
     settings: Settings,
     *,
@@ -51,6 +51,29 @@ def run_chunk(
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
     """
+    made: tuple[State, P, Rows] = _compiled()(
+        key, states, pace, first, count, density, settings, kernel=kernel, capacity=capacity
+    )
+    return made
+
+
+@cache
+def _compiled() -> Any:
+    return jax.jit(_chunk, static_argnames=("kernel", "capacity"), compiler_options=compiler_options())
+
+
+def _chunk(
+    key: PRNGKey,
+    states: State,
+    pace: P,
+    first: Count,
+    count: Count,
+    density: Program,
+    settings: Settings,
+    *,
+    kernel: Kernel,
+    capacity: int,
+) -> tuple[State, P, Rows]:
     chain_key, length_key = jax.random.split(key)
     chains = states.logdensity.shape[0]
 
@@ -90,4 +113,4 @@ def run_chunk(
 
 def compiled_programs() -> int:
     """How many samplers have been compiled so far."""
-    return int(run_chunk._cache_size())  # type: ignore[attr-defined]  # jit's own count, which has no other name
+    return int(_compiled()._cache_size())  # jit's own count, which has no other name

@@ -70,13 +70,15 @@ def far_start(problem: Problem, draws: int, seeds: Sequence[int]) -> tuple[float
 
 
 def far_points(problem: Problem, seed: int, chains: int = 4) -> Any:
-    """A point for each chain, `FAR` standard deviations away from the mean in a random direction."""
+    """A point for each chain, `FAR` standard deviations away from the mean in a random direction, or as far as ℓ goes."""
     rows = problem.typical
     directions = np.random.default_rng(seed).normal(size=(chains, len(rows)))
     directions *= FAR / np.linalg.norm(directions, axis=1, keepdims=True)
     # A random combination of centred draws is random in the posterior's own scale and correlations.
-    points = rows.mean(axis=0) + directions @ (rows - rows.mean(axis=0))
-    return jax.vmap(problem.target.layout.tree)(jnp.asarray(points))
+    mean, offsets = rows.mean(axis=0), directions @ (rows - rows.mean(axis=0))
+    while not (usable := np.isfinite(jax.vmap(problem.target)(jnp.asarray(mean + offsets)))).all():
+        offsets[~usable] /= 2.0  # beyond what floating-point numbers hold
+    return jax.vmap(problem.target.layout.tree)(jnp.asarray(mean + offsets))
 
 
 def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list[Line]:

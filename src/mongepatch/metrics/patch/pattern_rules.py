@@ -154,6 +154,20 @@ def _update(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarr
     return [np.concatenate([given.table(dimension).reshape(-1, dimension) for given in (operand, block)])[moved]]
 
 
+def _solve_triangular(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
+    """A⁻¹B or BA⁻¹: every column, or row, for itself, with all of the matrix of its batch."""
+    matrix, right = (given.table(dimension) for given in inputs)
+    along = -3 if equation.params["left_side"] else -2
+    table = matrix.any(axis=(-3, -2), keepdims=True) | right.any(axis=along, keepdims=True)
+    return [np.broadcast_to(table, right.shape)]
+
+
+def _factor(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
+    """Factors of the matrices of a batch, each for itself."""
+    (matrix,) = (given.table(dimension) for given in inputs)
+    return [np.broadcast_to(matrix.any(axis=(-3, -2), keepdims=True), matrix.shape)]
+
+
 _ELEMENTWISE = """
     add add_any sub div rem neg max min abs sign floor ceil round exp exp2 log log1p expm1 sin cos tan asin acos atan
     atan2 sinh cosh tanh asinh acosh atanh sqrt rsqrt cbrt pow integer_pow square logistic erf erfc erf_inv lgamma
@@ -171,6 +185,8 @@ RULES: dict[str, Rule] = {
     "dynamic_update_slice": _update,
     "mul": _multiply,
     "dot_general": _dot,
+    "triangular_solve": _solve_triangular,
+    "cholesky": _factor,
     "broadcast_in_dim": _broadcast,
     "transpose": _transpose,
     "concatenate": _concatenate,
