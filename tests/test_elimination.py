@@ -51,7 +51,7 @@ FUNCTIONS = {
     "empty scan": lambda x: jax.lax.scan(lambda s, y: (s + x[0], y), x[:2], x[:0])[0],
     "solve": lambda x: jnp.linalg.solve(jnp.eye(2) + jnp.outer(x[:2], x[:2]), x[2:]),
     "triangular systems": lambda x: solve_triangular(
-        LOWER * jnp.exp(x[:2])[:, None, None], x[2:, None] * jnp.array([1.0, 3.0]), lower=True
+        LOWER * jnp.exp(x[:2])[:, None, None], x[2:, None, None] * jnp.array([[1.0], [3.0]]), lower=True
     ).ravel(),
     "right sides": lambda x: solve_triangular(
         LOWER * jnp.exp(x[0]), x[1:] * jnp.array([[1.0], [3.0]]), lower=True

@@ -70,7 +70,7 @@ def far_start(problem: Problem, draws: int, seeds: Sequence[int]) -> tuple[float
 
 
 def far_points(problem: Problem, seed: int, chains: int = 4) -> Any:
-    """A point for each chain, `FAR` standard deviations away from the mean in a random direction, or as far as ℓ goes."""
+    """A point for each chain, `FAR` standard deviations from the mean in a random direction, or as far as ℓ goes."""
     rows = problem.typical
     directions = np.random.default_rng(seed).normal(size=(chains, len(rows)))
     directions *= FAR / np.linalg.norm(directions, axis=1, keepdims=True)
