@@ -28,9 +28,11 @@ def test_the_readme_samples_what_it_says(capsys):
     assert abs(mean + 1.4009) < 4 * errors[0]
     assert abs(sd - 2.4391) < 4 * errors[1]
     assert v.min() < -8
-    assert namespace["tree"]["posterior"].attrs["chosen"].startswith("metric Monge")
+    for name, metric in (("groups", "Patch"), ("tree", "Patch"), ("monge", "Monge")):
+        assert namespace[name]["posterior"].attrs["metric"] == metric
+    assert namespace["groups"]["posterior"]["theta"].dims == ("chain", "draw", "group")
     v = namespace["fixed"]["posterior"]["v"]
-    for tree in (namespace["tree"], namespace["fixed"]):
+    for tree in (namespace["monge"], namespace["fixed"]):
         assert float(tree["sample_stats"]["diverging"].mean()) == pytest.approx(0.08, abs=0.02)
 
     def hmc(num_steps, step_size):

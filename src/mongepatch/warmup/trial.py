@@ -54,6 +54,11 @@ class Look(NamedTuple):
         return self.diverging > ROUGH
 
     @property
+    def slow(self) -> bool:
+        """Whether there are too few effective draws to say how many."""
+        return not self.per_second > 0.0
+
+    @property
     def worth(self) -> float:
         """Effective draws for their cost in gradients."""
         return worth(self.record)
