@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import mongepatch as mp
 from mongepatch.targets.program import trace
@@ -20,7 +21,7 @@ def density(logdensity, dimension):
 
 
 def test_whoever_is_far_out_comes_near():
-    far = jnp.full((3, 11), 4.0).at[:, 0].set(jnp.array([15.0, 18.0, -40.0]))
+    far = jnp.full((2, 11), 4.0).at[:, 0].set(jnp.array([15.0, 18.0]))
     assert scales(far[0]) < -1e13
     near = approach(far, density(scales, 11))
     assert (jax.vmap(scales)(near) > -500.0).all()
@@ -29,6 +30,12 @@ def test_whoever_is_far_out_comes_near():
 def test_draws_stay_where_they_are():
     draws = jnp.asarray(np.random.default_rng(0).normal(size=(64, 100)))
     np.testing.assert_array_equal(approach(draws, density(lambda x: -0.5 * x @ x, 100)), draws)
+
+
+@pytest.mark.parametrize("dimension", [20, 100])
+def test_a_neck_without_end_is_not_entered(dimension):
+    start = jnp.zeros((1, dimension + 1))  # at x = 0 the density rises for ever as the scale falls
+    np.testing.assert_array_equal(approach(start, density(mp.targets.neal_funnel(dimension), dimension + 1)), start)
 
 
 def test_where_the_density_is_flat_or_ends_nothing_breaks():

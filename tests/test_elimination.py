@@ -90,6 +90,17 @@ def test_no_entry_of_a_pattern_is_missed(name):
         assert np.array_equal(found, pattern)
 
 
+def test_a_derivative_of_its_own_that_reaches_further_makes_a_pattern_dense():
+    @jax.custom_jvp
+    def masked(x):
+        return x * jnp.array([0.0, 1.0, 1.0, 1.0])
+
+    masked.defjvp(lambda primals, tangents: (masked(*primals), jnp.flip(tangents[0])))
+    plan = Residuals("residuals", masked).plan(4)
+    assert plan.pattern.all()
+    assert not Residuals("residuals", lambda x: jax.nn.softplus(x)).plan(4).pattern.all()
+
+
 def test_a_pattern_holds_whatever_is_traced():
     """Places that are unknown when a pattern is read may be any."""
 

@@ -123,9 +123,24 @@ def test_a_patch_without_residuals_is_refused():
         mp.sample(lambda x: -x @ x, jnp.zeros(2), metric="patch")
 
 
-def test_residuals_that_fail_are_named():
-    with pytest.raises(mp.MetricError, match="residuals"):
-        mp.sample(lambda x: -x @ x, jnp.zeros(2), residuals=lambda x: x["a"], metric="patch")
+@pytest.mark.parametrize(
+    ("residuals", "message"),
+    [
+        (lambda x: x["a"], "residuals failed"),
+        (lambda x: jnp.ones(3), "residuals depend on no parameter"),
+        (lambda x: jax.lax.while_loop(lambda y: y.sum() < 9, lambda y: y + 1, x), "cannot be derived"),
+        (lambda x: jnp.log(x - 100.0), "residuals are not finite at the starting points.*number 0 of 2"),
+    ],
+)
+def test_residuals_that_cannot_serve_are_refused_before_anything_is_drawn(residuals, message):
+    with pytest.raises(mp.MetricError, match=message):
+        mp.sample(lambda x: -x @ x, jnp.zeros(2), residuals=residuals)
+
+
+def test_a_step_size_that_is_given_leaves_alpha_alone():
+    tree = quiet(neck, INIT, residuals=neck_residuals, metric="patch", step_size=0.2, warmup=300, draws=10)
+    assert float(tree["sample_stats"]["alpha"][0, 0]) == 1.0
+    assert "α = 1, since the step size is given" in tree["posterior"].attrs["chosen"]
 
 
 def test_widths_come_from_draws_and_stay_where_there_are_none():

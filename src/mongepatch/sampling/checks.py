@@ -1,14 +1,15 @@
 """Refusals at the door of `sample`, before anything is compiled or drawn."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from mongepatch._typing import LogDensity, Scalar
-from mongepatch.errors import LogDensityError, ParameterError, SettingError
-from mongepatch.metrics import Metric
+from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch.errors import LogDensityError, MetricError, ParameterError, SettingError
+from mongepatch.metrics import Metric, Patch, fitted
+from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.targets import Target
 from mongepatch.warmup import Unknowns
 
@@ -24,6 +25,29 @@ def check_differentiable(density: LogDensity, metric: Metric, position: jax.Shap
     except Exception:
         _derive("twice, as the metric needs,", lambda x: jax.jvp(gradient, (x,), (x,))[1], position)
         raise  # the density is fine: the fault is the metric's own
+
+
+def traced_residuals(residuals: Callable[[Vector], Vector], position: jax.ShapeDtypeStruct) -> Residuals:
+    """A residual map, traced; raise unless it is a vector that JAX can derive as often as a patch needs."""
+    traced = fitted(Patch(residuals, 1.0), position).residuals
+    try:
+        jax.eval_shape(jax.grad(lambda x: jax.jvp(traced, (x,), (x,))[1].sum()), position)
+    except Exception as error:
+        raise MetricError(
+            f"residuals cannot be derived by JAX as often as a patch needs: {error} Loops of unknown length "
+            "(jax.lax.while_loop) and callbacks have no derivative."
+        ) from error
+    return traced
+
+
+def check_residuals(residuals: Residuals, positions: jax.Array) -> None:
+    """Raise unless residuals are finite where chains start."""
+    finite = np.isfinite(jax.vmap(residuals)(positions)).all(axis=0)
+    if not finite.all():
+        raise MetricError(
+            "residuals are not finite at the starting points, though the log density is: "
+            f"number {np.argmin(finite)} of {finite.size}, counted from 0."
+        )
 
 
 def _derive(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStruct) -> None:

@@ -15,7 +15,13 @@ from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, fitted
 from mongepatch.sampling.arguments import as_key, as_target
-from mongepatch.sampling.checks import check_differentiable, check_names, check_warmup
+from mongepatch.sampling.checks import (
+    check_differentiable,
+    check_names,
+    check_residuals,
+    check_warmup,
+    traced_residuals,
+)
 from mongepatch.sampling.kernel_names import KernelName, kernel_from
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
@@ -122,13 +128,17 @@ def sample(
     dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     density = trace(target.logdensity, position)
-    settings, unknowns = begin(metric, trajectory, kernel, target.dimension, target.residuals)
+    traced = None if target.residuals is None else traced_residuals(target.residuals, position)
+    settings, unknowns = begin(metric, trajectory, kernel, target.dimension, traced)
     check_warmup(warmup, step, unknowns)
     settings = settings._replace(metric=fitted(settings.metric, position))
     check_differentiable(density, settings.metric, position)
     states = starting_states(
         start_key, target, density, settings.metric, init, chains, spread=spread, per_chain=init_per_chain
     )
+
+    if traced is not None:
+        check_residuals(traced, states.point.position)
 
     with progress_report(warmup + draws, chains, show=progress) as report:
         runner = Runner(run_key, density, kernel, report)

@@ -2,7 +2,8 @@
 
 Where ℓ is lower by millions than elsewhere, as it soon is for a log scale that is off by ten, gradients differ by so
 many powers of ten from step to step that no step size suits for long. There is nothing to sample out there: uphill is
-the way. Chains follow the gradient for as long as ℓ rises by more per move than it varies by among draws.
+the way. Chains follow the gradient for as long as ℓ rises by far more within a unit of length than it varies by among
+draws. (Within a unit: into the neck of a funnel, where there is no end to it, ℓ rises by D/2 a unit.)
 """
 
 from functools import partial
@@ -16,8 +17,8 @@ from mongepatch.targets.program import Program
 _FAR = 20.0
 """A rise of ℓ by so many times the dimension is no fluctuation: among draws ℓ has a standard deviation of √(D/2)."""
 _MOVES = 100
-_SHORTEST, _LONGEST, _LENGTHS = 1e-8, 1e2, 31
-"""Lengths of a move, from a rounding to a whole region; the best of them is taken."""
+_SHORTEST, _LONGEST, _LENGTHS = 1e-8, 1.0, 25
+"""Lengths of a move; the best of them is taken."""
 
 
 @jax.jit

@@ -46,9 +46,9 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
     basics(rehearsal, unknowns, round(_BASICS * draws))
     rehearsal.settle()
     seen = look(rehearsal, round(_LOOK * draws))
-    before = rehearsal.settings.metric
+    before = type(rehearsal.settings.metric)
     metric = _choose_metric(rehearsal, unknowns, seen, draws)
-    if seen.rough and rehearsal.settings.metric is before:
+    if seen.rough and type(rehearsal.settings.metric) is before:
         rehearsal.be_careful(CAREFUL)
     trajectory = _choose_trajectory(rehearsal, unknowns, seen, draws)
     left = draws - rehearsal.draws
@@ -62,8 +62,10 @@ def _choose_metric(rehearsal: Rehearsal, unknowns: Unknowns, seen: Look, draws: 
     """Go over to a patch or the Monge metric where that pays, and find their α; say what was chosen and why."""
     if unknowns.metric and unknowns.residuals is not None:
         reason = try_patch(rehearsal, unknowns, seen, round(_PATCH * draws))
-        if reason:
+        if isinstance(rehearsal.settings.metric, Patch):
             return f"{reason}; {choose_alpha(rehearsal, round(_ALPHA * draws))}"
+        if reason and not seen.rough:
+            return reason
     if not (unknowns.alpha or unknowns.metric):
         return ""
     if isinstance(rehearsal.settings.metric, Patch):
@@ -97,5 +99,6 @@ def _choose_trajectory(rehearsal: Rehearsal, unknowns: Unknowns, seen: Look, dra
         return "trajectory NUTS: no static one is worth more"
     rehearsal.change(best.settings, best.step_size)
     trajectory: Any = best.settings.trajectory
-    gain = "" if static else f": worth {best.worth / rival.worth:.1f} times NUTS"
+    told = not static and rival.worth > RELIABLE
+    gain = f": worth {best.worth / rival.worth:.1f} times NUTS" if told else ""
     return f"trajectory static, up to {int(trajectory.num_steps)} steps{gain}"

@@ -4,12 +4,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._typing import Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.field import Field
 from mongepatch.metrics.patch.pattern import jacobian_pattern
 from mongepatch.metrics.patch.plan import Plan
+
+_POINTS = 2
+"""Random places at which a pattern is held against the derivatives themselves."""
 
 
 @jax.tree_util.register_pytree_node_class
@@ -28,7 +32,12 @@ class Residuals(Field):
         shape = traced.function.shape
         if len(shape) != 1 or shape[0] == 0:
             raise MetricError(f"{self.name} must return a vector; its shape is {shape}.")
-        traced._plan = Plan(jacobian_pattern(traced.function, position.size))
+        pattern = jacobian_pattern(traced.function, position.size)
+        if not pattern.any():
+            raise MetricError(f"{self.name} depend on no parameter.")
+        traced._plan = Plan(pattern)
+        if not pattern.all() and not _holds(traced, traced._plan, position):
+            traced._plan = Plan(np.ones_like(pattern))
         return traced
 
     def plan(self, dimension: int, dtype: Any = None) -> Plan:
@@ -56,3 +65,26 @@ class Residuals(Field):
         residuals.name, residuals.function = name, children[0] if children else function
         residuals._plan = plan
         return residuals
+
+
+def _holds(residuals: Residuals, plan: Plan, position: jax.ShapeDtypeStruct) -> bool:
+    """Whether the entries of the pattern make up the whole Jacobian.
+
+    A derivative of a user's own may depend on more than the function that it belongs to, which is all that a pattern is
+    read off.
+    """
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in residuals.function.data):
+        return True
+    rows, columns = np.nonzero(plan.pattern)
+    with jax.ensure_compile_time_eval():
+        for number in range(_POINTS):
+            x, w = jax.random.normal(jax.random.key(number), (2, *position.shape), position.dtype)
+            compressed = np.asarray(plan.colouring.compressed(residuals, x))
+            terms = compressed[plan.colouring.index[rows, columns]] * np.asarray(w)[columns]
+            found = np.bincount(rows, terms, len(plan.pattern))
+            size = np.bincount(rows, np.abs(terms), len(plan.pattern))
+            along = np.asarray(jax.jvp(residuals, (x,), (w,))[1])
+            off = np.abs(found - along) > np.sqrt(np.finfo(position.dtype).eps) * (size + np.abs(along))
+            if off[np.isfinite(along) & np.isfinite(found)].any():
+                return False
+    return True
