@@ -2,13 +2,14 @@
 
 import json
 
+import jax
 import numpy as np
 import pytest
 from numpyro import handlers
 from typer.testing import CliRunner
 
 from mongepatch.bench.patches import landmarks, quantities, report, truth
-from mongepatch.bench.patches.compiling import _covered
+from mongepatch.bench.patches.compiling import _covered, compiled_once
 from mongepatch.bench.patches.measure import Row
 from mongepatch.bench.patches.problems import Problem, hard_problems
 from mongepatch.bench.patches.problems.regular import autoregression, kidscore
@@ -206,3 +207,15 @@ def test_regular_models_run():
     for model in (kidscore, autoregression):
         target = Task(model, (X, y)).target
         assert np.isfinite(float(target(np.zeros(target.dimension))))
+
+
+def test_nothing_is_kept_on_disk_after_a_block():
+    shortest = "jax_persistent_cache_min_compile_time_secs"
+    before = jax.config.values[shortest]
+    jax.config.update(shortest, 0.0)
+    try:
+        with compiled_once():
+            jax.jit(lambda x: x + 41.0)(1.0)
+        jax.jit(lambda x: x + 43.0)(1.0)  # would warn that the folder is gone
+    finally:
+        jax.config.update(shortest, before)

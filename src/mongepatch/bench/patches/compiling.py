@@ -9,6 +9,7 @@ from typing import Any
 
 import jax
 import jax.monitoring
+from jax.experimental.compilation_cache import compilation_cache
 
 _PREFIX = "/jax/core/compile/"
 _open: list[list[tuple[float, float]]] = []
@@ -50,11 +51,16 @@ def compiled_once() -> Iterator[None]:
     """
     before = jax.config.values["jax_compilation_cache_dir"]
     with tempfile.TemporaryDirectory() as folder:
-        jax.config.update("jax_compilation_cache_dir", folder)
+        _keep_programs_in(folder)
         try:
             yield
         finally:
-            jax.config.update("jax_compilation_cache_dir", before)
+            _keep_programs_in(before)
+
+
+def _keep_programs_in(folder: str | None) -> None:
+    jax.config.update("jax_compilation_cache_dir", folder)
+    compilation_cache.reset_cache()  # JAX remembers the folder that it used first, and would go on using it
 
 
 def _covered(intervals: list[tuple[float, float]]) -> float:
