@@ -1,6 +1,6 @@
 """Warm-up and the patch of a model's residuals: when it is taken, with which constants, and that it is right."""
 
-import warnings
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -10,11 +10,13 @@ from arviz_stats.base import array_stats
 from scipy.stats import kstest, norm
 
 import mongepatch as mp
+from mongepatch.bench.quiet import sample_quietly
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.warmup.scales import variances
 
 pytestmark = pytest.mark.usefixtures("optimized")  # these draw for longer than they compile
 
+quiet = functools.partial(sample_quietly, progress=False)
 GROUPS = 9
 
 
@@ -28,12 +30,6 @@ def neck_residuals(x):
 
 
 INIT = {"v": jnp.zeros(()), "x": jnp.zeros(GROUPS)}
-
-
-def quiet(*arguments, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mp.SamplingWarning)
-        return mp.sample(*arguments, progress=False, **settings)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Everything automatic: `mp.sample(logdensity, init)`."""
 
-import warnings
+import functools
 
 import jax
 import jax.numpy as jnp
@@ -9,8 +9,11 @@ import pytest
 from arviz_stats.base import array_stats
 
 import mongepatch as mp
+from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.reference import Known, flattened, largest_deviation
 from mongepatch.chains.chunks import compiled_programs
+
+quiet = functools.partial(sample_quietly, progress=False)
 
 COVARIANCE = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 100.0]])
 PRECISION = jnp.asarray(np.linalg.inv(COVARIANCE))
@@ -19,12 +22,6 @@ MEAN = jnp.array([1.0, -2.0, 30.0])
 
 def normal(x):
     return -0.5 * (x - MEAN) @ PRECISION @ (x - MEAN)
-
-
-def quiet(*arguments, **settings):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", mp.SamplingWarning)
-        return mp.sample(*arguments, progress=False, **settings)
 
 
 @pytest.fixture(scope="module")

@@ -128,7 +128,9 @@ def sample(
     dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     density = trace(target.logdensity, position)
-    traced = None if target.residuals is None else traced_residuals(target.residuals, position)
+    # Planning a patch takes time, which is for nothing where another metric is asked for.
+    residuals = target.residuals if isinstance(metric, str) and metric in ("auto", "patch") else None
+    traced = None if residuals is None else traced_residuals(residuals, position)
     settings, unknowns = begin(metric, trajectory, kernel, target.dimension, traced)
     check_warmup(warmup, step, unknowns)
     settings = settings._replace(metric=fitted(settings.metric, position))

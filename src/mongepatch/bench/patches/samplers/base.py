@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from mongepatch import from_numpyro
 from mongepatch.bench.patches.problems import Model
 from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 CHAINS, WARMUP = 4, 1000
 
@@ -57,6 +60,18 @@ class Outcome(NamedTuple):
     """What the gradients alone would take compiled, where the sampler calls back into Python for each."""
     remark: str = ""
     """What it chose, where it chooses."""
+
+    @classmethod
+    def of_tree(cls, tree: "DataTree", compile_seconds: float) -> "Outcome":
+        """From a result of `mongepatch.sample` or `mongepatch.baselines`."""
+        posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
+        return cls(
+            {str(name): np.asarray(values) for name, values in posterior.items()},
+            int(stats["n_grad"].sum()) + int(posterior.attrs["warmup_n_grad"]),
+            posterior.attrs["warmup_time"] + posterior.attrs["sampling_time"],
+            compile_seconds,
+            int(stats["diverging"].sum()),
+        )
 
 
 class Sampler(NamedTuple):
