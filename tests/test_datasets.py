@@ -3,6 +3,7 @@
 import functools
 import http.server
 import io
+import os
 import socket
 import sys
 import threading
@@ -14,6 +15,7 @@ import pytest
 from test_import import HEAVY, run_python, without
 
 import mongepatch as mp
+from mongepatch._cache import cache_folder, keep
 from mongepatch.datasets import catalogue, fetch
 from mongepatch.datasets.catalogue import CATALOGUE, Download, Entry
 from mongepatch.datasets.table import checksum, write_csv
@@ -188,7 +190,7 @@ def server(monkeypatch):
 
 
 def kept():
-    folder = fetch.cache_folder()
+    folder = cache_folder("datasets")
     return sorted(file.name for file in folder.iterdir()) if folder.exists() else []
 
 
@@ -202,8 +204,8 @@ def test_what_was_fetched_is_kept(tiny, server):
         assert dataset.columns == ("a", "b")
     assert server.requests == [f"mongepatch/{mp.__version__}"]
     assert kept() == ["tiny_set.csv"]
-    assert (fetch.cache_folder() / "tiny_set.csv").read_text() == "a,b,y\n1.5,-2,0\n0.1,4,1\n3,100,0\n"
-    assert write_csv(NUMBERS, entry) == (fetch.cache_folder() / "tiny_set.csv").read_text()
+    assert (cache_folder("datasets") / "tiny_set.csv").read_text() == "a,b,y\n1.5,-2,0\n0.1,4,1\n3,100,0\n"
+    assert write_csv(NUMBERS, entry) == (cache_folder("datasets") / "tiny_set.csv").read_text()
 
 
 def test_a_header_of_the_raw_file_is_passed_over(tiny, server):
@@ -245,9 +247,9 @@ def test_what_is_no_zip_file_or_holds_another_is_refused(tiny, server):
 def test_a_corrupt_cache_is_fetched_again(tiny, server):
     tiny(server.url)
     server.send(RAW)
-    fetch.keep(fetch.cache_folder() / "tiny_set.csv", "a,b,y\n1.5,-2,0\n0.1,4,1\n")
+    keep(cache_folder("datasets") / "tiny_set.csv", "a,b,y\n1.5,-2,0\n0.1,4,1\n")
     assert mp.datasets.load("tiny-set").features.shape == (3, 2)
-    assert (fetch.cache_folder() / "tiny_set.csv").read_text().endswith("3,100,0\n")
+    assert (cache_folder("datasets") / "tiny_set.csv").read_text().endswith("3,100,0\n")
 
 
 def test_a_cache_that_cannot_be_written_to_is_done_without(tiny, server, tmp_path, monkeypatch):
@@ -328,14 +330,14 @@ def test_the_users_folder_must_be_one(tiny, tmp_path, monkeypatch):
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "folder" / "file.csv"
-    fetch.keep(path, "old")
+    keep(path, "old")
 
     def fail(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(fetch.os, "replace", fail)
+    monkeypatch.setattr(os, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        fetch.keep(path, "new")
+        keep(path, "new")
     assert path.read_text() == "old"
     assert [file.name for file in path.parent.iterdir()] == ["file.csv"]
 
@@ -349,6 +351,6 @@ def test_the_cache_is_in_the_customary_place(platform, folder, tmp_path, monkeyp
     monkeypatch.setattr(Path, "home", lambda: tmp_path)
     monkeypatch.delenv("LOCALAPPDATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # to be ignored, says its specification
-    assert fetch.cache_folder() == tmp_path / folder / "mongepatch" / "datasets"
+    assert cache_folder("datasets") == tmp_path / folder / "mongepatch" / "datasets"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))
-    assert fetch.cache_folder() == tmp_path / "elsewhere" / "mongepatch" / "datasets"
+    assert cache_folder("datasets") == tmp_path / "elsewhere" / "mongepatch" / "datasets"

@@ -1,4 +1,4 @@
-"""`mongepatch demo` and `mongepatch bench …`."""
+"""`mongepatch demo`, `mongepatch reproduce` and `mongepatch bench …`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,7 @@ import jax
 import typer
 
 from mongepatch._version import __version__
+from mongepatch.paper import ITEMS
 
 app = typer.Typer(help="Exact Lagrangian Monte Carlo on Monge patches.", no_args_is_help=True, add_completion=False)
 bench = typer.Typer(help="Measure, in one run, what the documentation quotes.", no_args_is_help=True)
@@ -38,6 +39,30 @@ def demo(
     from mongepatch.demo import run_demo
 
     run_demo(out, draws)
+
+
+@app.command()
+def reproduce(
+    items: Annotated[list[str] | None, typer.Argument(help=f"{', '.join(ITEMS)}; by default all.")] = None,
+    full: Annotated[
+        bool, typer.Option("--full/--quick", help="The paper's own numbers of draws, which take hours; or minutes.")
+    ] = False,
+    jobs: Annotated[int | None, typer.Option(help="Processes at a time; by default one a core.", min=1)] = None,
+    out: Annotated[Path, typer.Option(help="The folder to write to.")] = Path("reproduction"),
+    fresh: Annotated[bool, typer.Option("--fresh", help="Do again what was done before.")] = False,
+) -> None:
+    """Run the paper's experiments again, and write a report that sets ours beside theirs."""
+    from mongepatch.paper import reproduce as run
+    from mongepatch.paper.work import processors
+
+    parts = run(items or ("all",), out, size="full" if full else "quick", jobs=jobs or processors(), fresh=fresh)
+    for part in parts:
+        for reasons in (part.done.left_out, part.done.failed):
+            for label, reason in reasons.items():
+                typer.echo(f"{part.item.name}, {label}: {reason}", err=True)
+    typer.echo(f"The report is in {out / 'report.html'}.")
+    if any(part.done.failed for part in parts):
+        raise typer.Exit(1)
 
 
 @bench.command()

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mongepatch._cache import cache_folder, keep
 from mongepatch.datasets.catalogue import CATALOGUE, NAMES, Download, Entry
 from mongepatch.datasets.dataset import Dataset
-from mongepatch.datasets.fetch import cache_folder, decoded, fetch, keep
+from mongepatch.datasets.fetch import decoded, fetch
 from mongepatch.datasets.table import read_csv, read_raw, write_csv
 from mongepatch.errors import DataError, SettingError
 
@@ -51,7 +52,7 @@ def _fetched(entry: Entry, download: Download) -> np.ndarray:
     own = _own(entry, download)
     if own is not None:
         return own
-    cached = cache_folder() / entry.csv
+    cached = cache_folder("datasets") / entry.csv
     with contextlib.suppress(OSError):  # absent, or no longer what it was: fetched again
         return read_csv(decoded(cached.read_bytes()), entry, str(cached))
     try:

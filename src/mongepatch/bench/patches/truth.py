@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mongepatch._cache import cache_folder, keep
 from mongepatch.bench.patches.landmarks import NECK, OTHER, Landmark, Landmarks, estimated, exactly
 from mongepatch.bench.patches.problems import Problem
 from mongepatch.bench.patches.quality import largest_r_hat, least_size
 from mongepatch.bench.patches.quantities import FEW, neck_names, neck_sites, other_names, quantities
 from mongepatch.bench.patches.samplers import Plan, Task, numpyro_nuts
-from mongepatch.datasets.fetch import cache_folder, keep
 
 ACCEPTANCE = 0.95
 LONG = Plan(draws=15_000, seed=2**31 - 1, warmup=3000)
@@ -40,7 +40,7 @@ def truth_of(problem: Problem, plan: Plan = LONG) -> Truth:
     exact = _exact(problem)
     if all(name in problem.exact for name in (*neck_sites(problem), *problem.others)):
         return Truth(exact)
-    path = cache_folder().parent / "bench" / f"{problem.name}-{_fingerprint(problem, plan)}.json"
+    path = cache_folder("bench") / f"{problem.name}-{_fingerprint(problem, plan)}.json"
     if path.is_file():
         truth = _decoded(json.loads(path.read_text()))
     else:

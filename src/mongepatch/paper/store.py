@@ -1,0 +1,50 @@
+"""Results of finished work, by their settings."""
+
+import hashlib
+import inspect
+import io
+import json
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+
+from mongepatch._cache import cache_folder, keep
+from mongepatch._version import __version__
+from mongepatch.paper.item import Numbers, Task
+
+PLAIN = "plain"
+"""The entry that holds all that is no array."""
+
+
+def path_of(task: Task) -> Path:
+    """The file of a task's result: another one for other settings, other code of the task, other versions."""
+    module = inspect.getmodule(task.compute)
+    parts = [
+        f"{task.compute.__module__}.{task.compute.__qualname__}",
+        inspect.getsource(module) if module else "",
+        json.dumps(dict(task.settings), sort_keys=True),
+        __version__,
+        version("jax"),
+    ]
+    digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]
+    return cache_folder("paper") / f"{task.compute.__module__.rpartition('.')[2]}-{digest}.npz"
+
+
+def load(task: Task) -> Numbers | None:
+    """The result of earlier work, if it is there and whole."""
+    try:
+        with np.load(path_of(task)) as stored:
+            plain = json.loads(str(stored[PLAIN]))
+            return {**plain, **{name: stored[name] for name in stored.files if name != PLAIN}}
+    except (OSError, ValueError, KeyError, EOFError):
+        return None
+
+
+def save(task: Task, numbers: Numbers) -> None:
+    """Keep a result."""
+    arrays = {name: value for name, value in numbers.items() if isinstance(value, np.ndarray)}
+    plain = {name: value for name, value in numbers.items() if name not in arrays}
+    content = io.BytesIO()
+    np.savez_compressed(content, **{PLAIN: np.asarray(json.dumps(plain))}, **arrays)
+    keep(path_of(task), content.getvalue())

@@ -1,0 +1,102 @@
+"""Tasks done, several at a time, with progress."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from multiprocessing import get_context
+from typing import Any, NamedTuple
+
+import jax
+
+from mongepatch._extras import require
+from mongepatch.errors import DataError, MissingExtraError
+from mongepatch.paper import store
+from mongepatch.paper.item import Item, Numbers, Size, Task
+
+
+class Done(NamedTuple):
+    """What has come of the tasks of an item."""
+
+    results: dict[str, Numbers]
+    left_out: dict[str, str]
+    """Why, by label: a dataset or a package that is not here."""
+    failed: dict[str, str]
+    """The error, by label."""
+
+
+def processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def do(items: Sequence[Item], size: Size, jobs: int, fresh: bool = False) -> dict[str, Done]:
+    """All tasks of items, by name of the item: from the store, or done now and stored as soon as they are finished."""
+    done = {item.name: Done({}, {}, {}) for item in items}
+    open_tasks: list[tuple[Item, Task]] = []
+    for item in items:
+        for task in item.tasks(size):
+            numbers = None if fresh else store.load(task)
+            if numbers is None:
+                open_tasks.append((item, task))
+            else:
+                done[item.name].results[task.label] = numbers
+    with _progress(len(open_tasks)) as tick:
+        for item, task, future in _finished(open_tasks, jobs):
+            _take(done[item.name], task, future)
+            tick(f"{item.name}: {task.label}")
+    for item in items:  # in the order of the tasks, whichever were done first
+        labels = [task.label for task in item.tasks(size)]
+        results = done[item.name].results
+        ordered = {label: results[label] for label in labels if label in results}
+        results.clear()
+        results.update(ordered)
+    return done
+
+
+def _finished(tasks: Sequence[tuple[Item, Task]], jobs: int) -> Iterator[tuple[Item, Task, "Future[Numbers]"]]:
+    if not tasks:
+        return
+    # Processes of their own: threads would share one compiler, and a process has only so many memory maps.
+    with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), max_tasks_per_child=8) as pool:
+        futures = {pool.submit(run_task, task): (item, task) for item, task in tasks}
+        try:
+            for future in as_completed(futures):
+                yield (*futures[future], future)
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+
+
+def run_task(task: Task) -> Numbers:
+    """Do a task and keep its result, with the seconds that it took."""
+    jax.config.update("jax_enable_x64", True)
+    started = time.perf_counter()
+    numbers = {**task.compute(**task.settings), "task_seconds": time.perf_counter() - started}
+    store.save(task, numbers)
+    return numbers
+
+
+def _take(done: Done, task: Task, future: "Future[Numbers]") -> None:
+    try:
+        done.results[task.label] = future.result()
+    except (DataError, MissingExtraError) as error:
+        done.left_out[task.label] = str(error)
+    except Exception as error:  # of any library: the other sections of the report are wanted all the same
+        done.failed[task.label] = f"{type(error).__name__}: {error}"
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Any]:
+    """A bar that says what was finished last."""
+    rich = require("rich.progress", "paper", "A progress bar")
+    columns = (
+        rich.MofNCompleteColumn(),
+        rich.BarColumn(),
+        rich.TimeElapsedColumn(),
+        rich.TextColumn("{task.description}"),
+    )
+    with rich.Progress(*columns, disable=not total) as bar:
+        number = bar.add_task("", total=total)
+        yield lambda text: bar.update(number, advance=1, description=text)
