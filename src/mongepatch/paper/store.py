@@ -6,6 +6,7 @@ import io
 import json
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -46,5 +47,6 @@ def save(task: Task, numbers: Numbers) -> None:
     arrays = {name: value for name, value in numbers.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in numbers.items() if name not in arrays}
     content = io.BytesIO()
-    np.savez_compressed(content, **{PLAIN: np.asarray(json.dumps(plain))}, **arrays)
+    entries: dict[str, Any] = {PLAIN: np.asarray(json.dumps(plain)), **arrays}
+    np.savez_compressed(content, **entries)
     keep(path_of(task), content.getvalue())
