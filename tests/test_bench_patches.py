@@ -8,6 +8,7 @@ import pytest
 from numpyro import handlers
 from typer.testing import CliRunner
 
+from mongepatch.bench.callback import Callback
 from mongepatch.bench.patches import landmarks, quantities, report, truth
 from mongepatch.bench.patches.compiling import _covered, compiled_once
 from mongepatch.bench.patches.measure import Row
@@ -15,7 +16,7 @@ from mongepatch.bench.patches.problems import Problem, hard_problems
 from mongepatch.bench.patches.problems.regular import autoregression, kidscore
 from mongepatch.bench.patches.quality import quality
 from mongepatch.bench.patches.samplers import Outcome, Plan, Task
-from mongepatch.bench.patches.samplers.callback import Callback, compiled_gradient_seconds
+from mongepatch.bench.patches.samplers.compiled import compiled_gradient_seconds
 from mongepatch.cli import app
 from mongepatch.targets.truth import Normal
 
@@ -156,7 +157,7 @@ def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
 
 def test_callbacks_are_counted():
     task = Task(NEAL.centred, NEAL.data)
-    callback = Callback(task)
+    callback = Callback(task.target)
     position = np.full(10, 0.5)
     value, gradient = callback(position)
     assert value == pytest.approx(float(task.target(position)))

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch.bench.distances import ks_distance
 from mongepatch.bench.effective import smallest_ess
 from mongepatch.bench.methods import HMC, Method, merged, paper
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.tables import show
 from mongepatch.targets import funnel, preset
-from mongepatch.targets.truth import Marginal, Normal
+from mongepatch.targets.truth import Normal
 from mongepatch.trajectories import Static
 
 if TYPE_CHECKING:
@@ -57,13 +58,6 @@ def run_method(
     return Run(method, tree)
 
 
-def ks_distance(draws: np.ndarray, marginal: Marginal = TRUTH) -> float:
-    """Kolmogorov–Smirnov distance of draws from a known distribution."""
-    below = marginal.cdf(np.sort(draws.ravel()))
-    steps = np.arange(below.size + 1) / below.size
-    return float(max((below - steps[:-1]).max(), (steps[1:] - below).max()))
-
-
 def report(runs: Sequence[Run]) -> None:
     """Print how well each run found the distribution of `a`, and at what cost."""
     rows: list[tuple[Any, ...]] = [
@@ -74,7 +68,7 @@ def report(runs: Sequence[Run]) -> None:
         rows.append(
             (
                 run.method.name,
-                f"{ks_distance(a):.4f}",
+                f"{ks_distance(a, TRUTH):.4f}",
                 *_format([a.mean(), a.std(), a.min(), *np.quantile(a, QUANTILES)]),
                 f"{float(stats['acceptance_rate'].mean()):.2f}",
                 f"{float(stats['diverging'].mean()):.1%}",
@@ -109,7 +103,7 @@ def compare(dimension: int, draws: int | None, seeds: int) -> None:
             run = run_method(method, dimension, draws=draws, seed=seed)
             if seed == 0:
                 first.append(run)
-            distances.append(ks_distance(run.draws("a")))
+            distances.append(ks_distance(run.draws("a"), TRUTH))
             sizes.append(smallest_ess(run.tree))
         rows.append(
             (

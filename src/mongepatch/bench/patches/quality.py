@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.funnel import ks_distance
+from mongepatch.bench.distances import ks_distance
 from mongepatch.bench.patches.landmarks import DEEP, Landmarks, deviation, effective_size
 from mongepatch.bench.patches.problems import Problem
 from mongepatch.bench.patches.quantities import neck_names, neck_sites, quantities

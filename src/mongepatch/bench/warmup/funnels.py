@@ -11,8 +11,9 @@ import numpy as np
 
 from mongepatch import baselines
 from mongepatch._extras import require
+from mongepatch.bench.distances import ks_distance
 from mongepatch.bench.effective import ess_per_1000_grads
-from mongepatch.bench.funnel import ks_distance
+from mongepatch.bench.funnel import TRUTH
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.tables import show
 from mongepatch.metrics import Monge
@@ -47,7 +48,7 @@ def summary(trees: "Sequence[DataTree]") -> Result:
     stats = [tree["sample_stats"].to_dataset() for tree in trees]
     grads = np.mean([float(one["n_grad"].sum()) / one.sizes["chain"] for one in stats])
     sizes = [p * (1 - p) / np.mean(((a < norm.ppf(p)).mean(axis=1) - p) ** 2) for p in PROBABILITIES]
-    distances = [ks_distance(np.asarray(tree["posterior"]["a"]).ravel()) for tree in trees]
+    distances = [ks_distance(np.asarray(tree["posterior"]["a"]), TRUTH) for tree in trees]
     return Result(
         1000 * min(sizes) / grads,
         float(np.median([ess_per_1000_grads(tree) for tree in trees])),

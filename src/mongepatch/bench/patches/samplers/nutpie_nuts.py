@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from mongepatch._extras import require
+from mongepatch.bench.callback import Callback
 from mongepatch.bench.patches.samplers.base import Outcome, Plan, Sampler, Task
-from mongepatch.bench.patches.samplers.callback import Callback, compiled_gradient_seconds
+from mongepatch.bench.patches.samplers.compiled import compiled_gradient_seconds
 
 
 def nutpie_nuts() -> Sampler:
@@ -18,7 +19,7 @@ def nutpie_nuts() -> Sampler:
 
 def _run(task: Task, plan: Plan) -> Outcome:
     nutpie = require("nutpie", "peers", "This peer")
-    callback, dimension = Callback(task), task.target.dimension
+    callback, dimension = Callback(task.target), task.target.dimension
     model = nutpie.compiled_pyfunc.from_pyfunc(
         dimension, lambda: callback, _expand, [np.dtype("float64")], [(dimension,)], ["x"]
     )

@@ -1,15 +1,8 @@
 """WALNUTS of walnutpie, through a callback."""
 
-import time
-
-import numpy as np
-
-from mongepatch._extras import require
+from mongepatch.bench import walnuts as module
 from mongepatch.bench.patches.samplers.base import Outcome, Plan, Sampler, Task
-from mongepatch.bench.patches.samplers.callback import Callback, compiled_gradient_seconds
-
-DEPTH = 10
-"""Doublings of a trajectory, as many as the other samplers may make; walnutpie's own limit is 5."""
+from mongepatch.bench.patches.samplers.compiled import compiled_gradient_seconds
 
 
 def walnuts() -> Sampler:
@@ -18,27 +11,12 @@ def walnuts() -> Sampler:
 
 
 def _run(task: Task, plan: Plan) -> Outcome:
-    walnutpie = require("walnutpie", "peers", "This peer")
-    callback = Callback(task)
-    started = time.perf_counter()
-    chains = walnutpie.walnuts_pyfunc(
-        callback,
-        num_params=task.target.dimension,
-        num_chains=plan.chains,
-        seed=plan.seed,
-        # It would stop as soon as chains agree with each other; they shall have as many draws as the rest.
-        min_warmup_iter=plan.warmup,
-        max_warmup_iter=plan.warmup,
-        min_sampling_iter=plan.draws,
-        max_sampling_iter=plan.draws,
-        max_trajectory_doublings=DEPTH,
-    )
-    seconds = time.perf_counter() - started
+    walk = module.walnuts(task.target, **plan._asdict())
     return Outcome(
-        task.variables(np.stack([np.asarray(chain) for chain in chains])),
-        callback.count,
-        seconds,
-        callback.compile_seconds,
+        task.variables(walk.positions),
+        walk.n_grad,
+        walk.seconds,
+        walk.compile_seconds,
         None,
-        callback.count * compiled_gradient_seconds(task),
+        walk.n_grad * compiled_gradient_seconds(task),
     )

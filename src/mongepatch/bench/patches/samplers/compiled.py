@@ -1,4 +1,4 @@
-"""Densities for samplers that are not written in JAX: they call back into Python for each gradient."""
+"""What gradients would take without the callbacks of samplers that are not written in JAX."""
 
 import time
 from functools import cache
@@ -6,30 +6,11 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from mongepatch._typing import Vector
 from mongepatch.bench.patches.samplers.base import CHAINS, Task
 
 REPEATS = 2000
-
-
-class Callback:
-    """A log density and its gradient of NumPy vectors, which counts how often it is asked."""
-
-    def __init__(self, task: Task) -> None:
-        self._function = jax.jit(jax.value_and_grad(task.target.logdensity))
-        self.count = 0
-        started = time.perf_counter()
-        self(np.zeros(task.target.dimension))
-        self.compile_seconds = time.perf_counter() - started
-        self.count = 0
-
-    def __call__(self, position: np.ndarray, **_: Any) -> tuple[float, np.ndarray]:
-        """The log density and its gradient."""
-        self.count += 1
-        value, gradient = self._function(position)
-        return float(value), np.asarray(gradient, float)
 
 
 @cache
