@@ -1,0 +1,39 @@
+"""Verdicts on claims: a word, a shape and a colour, any of which is enough."""
+
+from collections import Counter
+from collections.abc import Iterable
+from html import escape
+from typing import get_args
+
+from mongepatch.paper.item import Claim, Verdict
+
+ORDER: tuple[Verdict, ...] = get_args(Verdict)
+_DISC = '<circle cx="8" cy="8" r="7"/>'
+_SHAPES: dict[Verdict, str] = {
+    "holds": f'{_DISC}<path class="mark" d="M4.5 8.3l2.4 2.4 4.6-5"/>',
+    "holds in part": '<circle class="line" cx="8" cy="8" r="6.2"/><path d="M8 1.8a6.2 6.2 0 0 0 0 12.4z"/>',
+    "does not hold": '<rect x="1" y="1" width="14" height="14"/><path class="mark" d="M5 5l6 6m0-6l-6 6"/>',
+    "not checked": '<circle class="line" cx="8" cy="8" r="6.2" stroke-dasharray="2.4 2.4"/>',
+}
+
+
+def badge(verdict: Verdict) -> str:
+    """A verdict with its shape."""
+    return f'<span class="verdict {verdict.replace(" ", "-")}">{_shape(verdict)}{escape(verdict)}</span>'
+
+
+def tally(claims: Iterable[Claim]) -> str:
+    """How many claims have each verdict."""
+    counts = Counter(claim.verdict for claim in claims)
+    entries = "".join(f"<li>{badge(verdict)}: {counts[verdict]}</li>" for verdict in ORDER)
+    return f'<ul class="tally">{entries}</ul>'
+
+
+def in_words(claims: Iterable[Claim]) -> str:
+    """The same, in a few words."""
+    counts = Counter(claim.verdict for claim in claims)
+    return ", ".join(f"{verdict}: {counts[verdict]}" for verdict in ORDER if counts[verdict])
+
+
+def _shape(verdict: Verdict) -> str:
+    return f'<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">{_SHAPES[verdict]}</svg>'
