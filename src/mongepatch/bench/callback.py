@@ -15,6 +15,7 @@ class Callback:
     def __init__(self, target: Target) -> None:
         self._function = jax.jit(jax.value_and_grad(target.logdensity))
         self.count = 0
+        self.logp = self
         started = time.perf_counter()
         self(np.zeros(target.dimension))
         self.compile_seconds = time.perf_counter() - started

@@ -1,7 +1,7 @@
 """WALNUTS of walnutpie, through a callback."""
 
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,13 +23,35 @@ class Walk(NamedTuple):
     compile_seconds: float
 
 
-def walnuts(target: Target, *, draws: int, warmup: int, chains: int, seed: int) -> Walk:
-    """Steps that are halved where energy is not kept; all else is tuned by itself."""
+class Density(Protocol):
+    """A log density with its gradient, as walnutpie takes it."""
+
+    logp: Any
+    compile_seconds: float
+
+    @property
+    def count(self) -> int:
+        """How often it was asked."""
+
+
+def walnuts(
+    target: Target, *, draws: int, warmup: int, chains: int, seed: int, compiled: Density | None = None
+) -> Walk:
+    """Steps that are halved where energy is not kept; all else is tuned by itself.
+
+    Args:
+        target: what to sample.
+        draws: of each chain to keep.
+        warmup: of each chain, before.
+        chains: how many.
+        seed: a whole number.
+        compiled: the same density in machine code; by default each gradient is a callback into Python.
+    """
     walnutpie = require("walnutpie", "peers", "WALNUTS")
-    callback = Callback(target)
+    density = Callback(target) if compiled is None else compiled
     started = time.perf_counter()
     made = walnutpie.walnuts_pyfunc(
-        callback,
+        density.logp,
         num_params=target.dimension,
         num_chains=chains,
         seed=seed,
@@ -42,4 +64,4 @@ def walnuts(target: Target, *, draws: int, warmup: int, chains: int, seed: int) 
     )
     seconds = time.perf_counter() - started
     positions = np.stack([np.asarray(chain) for chain in made])
-    return Walk(positions, callback.count, seconds, callback.compile_seconds)
+    return Walk(positions, density.count, seconds, density.compile_seconds)

@@ -1,0 +1,110 @@
+"""Samplers of the paper's logistic regressions, by name, and what their draws are worth."""
+
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch import baselines, datasets
+from mongepatch._extras import require
+from mongepatch._typing import Vector
+from mongepatch.bench.quiet import sample_quietly
+from mongepatch.metrics import Euclidean, Fisher, Monge
+from mongepatch.paper.item import Numbers
+from mongepatch.targets import Target, preset
+from mongepatch.targets.presets import Preset
+from mongepatch.trajectories import Static
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+DATA = {"heart": "Heart", "german": "German, numeric", "south-german": "South German", "australian": "Australian"}
+"""The paper's German has D = 21 coefficients and so is South German; the other is what its reference has used."""
+SAMPLERS = ("LMC-Monge", "HMC, same ε and L", "LMC-Fisher", "RMHMC-Fisher", "HMC-Euclidean", "NUTS", "automatic")
+TUNED = ("NUTS", "automatic")
+"""Those that find their settings by themselves."""
+_PRESETS = {
+    "LMC-Monge": "lmc-monge",
+    "HMC, same ε and L": "lmc-monge",
+    "LMC-Fisher": "lmc-fisher",
+    "RMHMC-Fisher": "rmhmc-fisher",
+    "HMC-Euclidean": "hmc",
+}
+
+
+def preset_of(data: str, sampler: str) -> Preset:
+    """The paper's settings of a sampler; those of German for both German sets."""
+    return preset(f"{'german' if data == 'south-german' else data}-{_PRESETS[sampler]}")
+
+
+def drawn(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: int) -> "DataTree":
+    """Draws of a sampler at the paper's settings, or at its own where it tunes itself."""
+    dataset = datasets.load(data)
+    target = dataset.target()
+    sizes: dict[str, Any] = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed}
+    if sampler == "NUTS":
+        return baselines.nuts(target, **sizes)
+    if sampler == "automatic":
+        return sample_quietly(target, progress=False, **sizes)
+    settings = preset_of(data, sampler)
+    if sampler == "LMC-Monge":
+        metric: Any = Monge(settings.alpha)
+    else:
+        metric = Fisher.logistic(dataset.design) if sampler.endswith("Fisher") else Euclidean()
+    kernel = "rmhmc" if sampler.startswith("RMHMC") else "lmc"
+    return at_settings(target, metric, kernel, settings, sizes)
+
+
+def at_settings(target: Target, metric: Any, kernel: str, settings: Preset, sizes: dict[str, Any]) -> "DataTree":
+    """Nothing is tuned: warm-up only forgets where chains began."""
+    return sample_quietly(
+        target,
+        {"beta": mode(target)},
+        init_spread=0.05,  # further out, implicit steps of the paper's length have no solution
+        metric=metric,
+        kernel=kernel,
+        scheme="paper" if kernel == "lmc" else None,
+        trajectory=Static(settings.num_steps),
+        step_size=settings.step_size,
+        progress=False,
+        **sizes,
+    )
+
+
+def mode(target: Target) -> Vector:
+    """Of a log-concave density, by Newton's method."""
+    gradient, hessian = jax.grad(target.logdensity), jax.hessian(target.logdensity)
+
+    def step(_: int, x: Vector) -> Vector:
+        return x - jnp.linalg.solve(hessian(x), gradient(x))
+
+    return jax.lax.fori_loop(0, 20, step, jnp.zeros(target.dimension))
+
+
+def worth(tree: "DataTree") -> Numbers:
+    """Effective sizes of the coefficients in several senses, and what they cost.
+
+    The paper's estimate is capped at the number of draws of its one chain, so `capped` is computed for each chain, capped and
+    averaged; the others are of all chains together.
+    """
+    ess = require("arviz_stats", "paper", "An effective sample size").ess
+    posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
+    draws = posterior.sizes["draw"]
+    alone = [ess(posterior.isel(chain=[i]), method="mean")["beta"].values for i in range(posterior.sizes["chain"])]
+    capped = np.minimum(np.stack(alone), draws).mean(axis=0)
+    bulk, tail = ess(posterior)["beta"].values, ess(posterior, method="tail")["beta"].values
+    squares = ess((posterior - posterior.mean(("chain", "draw"))) ** 2)["beta"].values
+    return {
+        "capped": np.asarray([capped.min(), capped.mean(), np.median(capped)]),
+        "bulk": np.asarray([bulk.min(), bulk.mean(), np.median(bulk)]),
+        "tail": np.asarray([tail.min(), tail.mean(), np.median(tail)]),
+        "least": float(min(bulk.min(), tail.min(), squares.min())),
+        "draws": int(draws),
+        "chains": int(posterior.sizes["chain"]),
+        "acceptance_rate": float(stats["acceptance_rate"].mean()),
+        "divergences": float(stats["diverging"].mean()),
+        "n_grad": float(stats["n_grad"].sum()),
+        "seconds": float(posterior.attrs["sampling_time"]),
+        "chosen": str(posterior.attrs.get("chosen", "")),
+    }
