@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from mongepatch.bench.funnel import TRUTH
-from mongepatch.paper.funnels import DEEP, EDGES, MEANINGS, SAMPLERS, judged
+from mongepatch.paper.figure_5_marginals import marginals
+from mongepatch.paper.funnels import DEEP, MEANINGS, SAMPLERS, judged
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, verdict_of
-from mongepatch.paper.style import COLOURS, INK, MARKERS, canvas
+from mongepatch.paper.style import COLOURS, MARKERS, canvas
 
 DIMENSIONS = (1, 3, 5, 10, 30, 40, 50)
 DRAWS = {"quick": 4_000, "full": 60_000}
@@ -31,7 +32,7 @@ def tasks(size: Size) -> list[Task]:
 def present(results: Results) -> Section:
     """Divergences against D, all marginals, and the numbers."""
     runs = sorted(results.values(), key=lambda run: (run["dimension"], list(SAMPLERS).index(run["sampler"])))
-    return Section((_curves(runs), _marginals(runs)), (_table(runs),), _claims(runs))
+    return Section((_curves(runs), marginals(runs)), (_table(runs),), _claims(runs))
 
 
 def _curves(runs: list[Numbers]) -> Figure:
@@ -52,31 +53,6 @@ def _curves(runs: list[Numbers]) -> Figure:
     return Figure("figure-5", figure, caption, "Two panels: KL divergence and KS distance of each sampler against D.")
 
 
-def _marginals(runs: list[Numbers]) -> Figure:
-    dimensions = sorted({run["dimension"] for run in runs})
-    figure, axes = canvas(len(dimensions), 3, height=1.7, sharex=True, sharey=True)
-    centres = 0.5 * (EDGES[1:] + EDGES[:-1])
-    truth = np.diff(TRUTH.cdf(EDGES)) / np.diff(EDGES)
-    pairs = (("LMC-Monge", "HMC"), ("NUTS", "WALNUTS"), ("automatic", "automatic, residuals"))
-    for row, dimension in zip(axes, dimensions, strict=True):
-        row[0].set_ylabel(f"D = {dimension}")
-        for axis, pair in zip(row, pairs, strict=True):
-            axis.plot(centres, truth, color=INK, linewidth=0.9)
-            for run in runs:
-                if run["dimension"] == dimension and run["sampler"] in pair:
-                    axis.stairs(run["histogram"], EDGES, color=COLOURS[run["sampler"]], label=run["sampler"])
-    for axis, pair in zip(axes[0], pairs, strict=True):
-        axis.set_title(" and ".join(pair))
-        axis.legend(fontsize=8, loc="upper left")
-    for axis in axes[-1]:
-        axis.set_xlabel("a")
-    caption = (
-        "Marginals of a for every D; the truth is the smooth line. Mass that is missing on the left is a neck that was "
-        "never entered. The rest is then too high, and nothing else gives it away."
-    )
-    return Figure("figure-5-marginals", figure, caption, "Histograms of a for every D and sampler, over the truth.")
-
-
 def _table(runs: list[Numbers]) -> Table:
     columns = [
         Column("D", "d"),
@@ -89,7 +65,11 @@ def _table(runs: list[Numbers]) -> Table:
         Column("accepted", ".2f"),
         Column("diverged", ".1%"),
         Column("gradients", ".0f", "gradient-equivalents a draw"),
-        Column("seconds", ".1f", "of all draws, compilation and warm-up left out, but for WALNUTS, which does not tell them apart"),
+        Column(
+            "seconds",
+            ".1f",
+            "of all draws, compilation and warm-up left out, but for WALNUTS, which does not tell them apart",
+        ),
     ]
     rows = [
         (
@@ -151,6 +131,6 @@ ITEM = Item(
     "Figure 5 and its supplement. Funnels of growing dimension",
     tasks,
     present,
-    "a ~ N(0, 15) and x₁ … x_D ~ N(0, softplus(a)), from 5·1, with the paper's step sizes and numbers of steps. Ours adds "
-    "a control, samplers that tune themselves, and four chains in the place of one.",
+    "a ~ N(0, 15) and x₁ … x_D ~ N(0, softplus(a)), from 5·1, with the paper's step sizes and numbers of steps. Added "
+    "are a control, samplers that tune themselves, and four chains in the place of one.",
 )

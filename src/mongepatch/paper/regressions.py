@@ -85,8 +85,8 @@ def mode(target: Target) -> Vector:
 def worth(tree: "DataTree") -> Numbers:
     """Effective sizes of the coefficients in several senses, and what they cost.
 
-    The paper's estimate is capped at the number of draws of its one chain, so `capped` is computed for each chain, capped and
-    averaged; the others are of all chains together.
+    The paper's estimate is capped at the number of draws of its one chain, so `capped` is computed for each chain,
+    capped and averaged; the others are of all chains together.
     """
     ess = require("arviz_stats", "paper", "An effective sample size").ess
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
