@@ -60,6 +60,7 @@ def present(results: Results) -> Section:
     found = by_method(results, "funnel", 1)
     figure = draw(found, funnel(1), "a", np.linspace(-8, 8, 601), np.linspace(-16, 13, 300), (1.0, 3.0, 6.0, 10.0))
     depth = "; ".join(f"{name} went down to a = {numbers['least']:.1f}" for name, numbers in found.items())
+    depth = depth.replace("= -", "= −")
     distances = ", ".join(f"{name} {numbers['ks']:.3f}" for name, numbers in found.items())
     below = float(TRUTH.cdf(-7.0))
     caption = (
@@ -80,7 +81,7 @@ def present(results: Results) -> Section:
             "the Euclidean metric do not.",
             exploration(found),
             f"KS distance of a from N(0, 15): {distances}. {depth}. Right is a KS distance of at most {CLOSE} with a "
-            f"draw below the true 0.1% quantile, {float(TRUTH.quantile(QUANTILES[0])):.1f}.",
+            f"draw below the true 0.1% quantile, −{-float(TRUTH.quantile(QUANTILES[0])):.1f}.",
         ),
         Claim(
             "The Euclidean chains mix well, so that their failure could go unnoticed.",
