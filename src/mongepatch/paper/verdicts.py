@@ -1,0 +1,13 @@
+"""From checks that passed and checks that did not to a verdict on a claim."""
+
+from collections.abc import Iterable
+
+from mongepatch.paper.item import Verdict
+
+
+def graded(checks: Iterable[bool]) -> Verdict:
+    """A claim holds where every check passed, in part where some did; without checks nothing is known."""
+    passed = [bool(check) for check in checks]
+    if not passed:
+        return "not checked"
+    return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"
