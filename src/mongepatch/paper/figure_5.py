@@ -7,8 +7,9 @@ import numpy as np
 from mongepatch.bench.funnel import TRUTH
 from mongepatch.paper.figure_5_marginals import marginals
 from mongepatch.paper.funnels import DEEP, MEANINGS, SAMPLERS, judged
-from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, verdict_of
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.style import COLOURS, MARKERS, canvas
+from mongepatch.paper.verdicts import graded
 
 DIMENSIONS = (1, 3, 5, 10, 30, 40, 50)
 DRAWS = {"quick": 4_000, "full": 60_000}
@@ -98,22 +99,21 @@ def _claims(runs: list[Numbers]) -> list[Claim]:
     monge, flat, nuts = (_series(runs, sampler) for sampler in ("LMC-Monge", "HMC", "NUTS"))
     good = [dimension for dimension, value in monge.items() if value < GOOD]
     better = [dimension for dimension in monge if monge[dimension] < flat.get(dimension, 0.0)]
-    worse = len(nuts) > 1 and nuts[max(nuts)] > 2 * nuts[min(nuts)]
     return [
         Claim(
             "LMC-Monge retains good accuracy for all D.",
-            verdict_of(len(good), len(monge)),
+            graded(value < GOOD for value in monge.values()),
             f"Its KL is {_said(monge)}. Below {GOOD} is good; it is so at D = {_list(good)}.",
         ),
         Claim(
             "It is the metric that helps in areas of strong curvature.",
-            verdict_of(len(better), len(monge.keys() & flat.keys())),
+            graded(value < flat[dimension] for dimension, value in monge.items() if dimension in flat),
             f"With α = 0 and the same ε and L the KL is {_said(flat)}. The metric is better at D = {_list(better)}.",
         ),
         Claim(
             "NUTS gets worse with D.",
-            verdict_of(int(worse), int(len(nuts) > 1)),
-            f"Its KL is {_said(nuts)}.",
+            graded([nuts[max(nuts)] > 2 * nuts[min(nuts)]] if len(nuts) > 1 else []),
+            f"Its KL is {_said(nuts)}. Twice as large at the largest D as at the smallest is worse.",
         ),
     ]
 

@@ -4,12 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mongepatch import datasets
-from mongepatch.metrics import Euclidean, Monge
-from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, verdict_of
-from mongepatch.paper.regressions import DATA, at_settings, worth
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
+from mongepatch.paper.regressions import DATA, swept
 from mongepatch.paper.style import CYCLE, MARKERS, canvas
-from mongepatch.targets.presets import Preset
+from mongepatch.paper.verdicts import graded
 
 ALPHAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 STEP_SIZE, NUM_STEPS, DRAWS, WARMUP = 0.09, 7, 3000, 500
@@ -27,28 +25,17 @@ PANELS: dict[str, Callable[[Numbers], np.ndarray]] = {
 }
 
 
-def swept(data: str, alphas: list[float], draws: int, warmup: int, seed: int) -> Numbers:
-    """All α on one dataset, four chains each."""
-    target = datasets.load(data).target()
-    sizes = {"draws": draws, "warmup": warmup, "chains": 4, "seed": seed}
-    settings = Preset(STEP_SIZE, NUM_STEPS)
-    metrics = [Monge(alpha) if alpha else Euclidean() for alpha in alphas]
-    found = [worth(at_settings(target, metric, "lmc", settings, sizes)) for metric in metrics]
-    return {
-        "data": data,
-        "alpha": np.asarray(alphas),
-        **{
-            name: np.asarray([run[name] for run in found]) for name in ("least", "n_grad", "seconds", "acceptance_rate")
-        },
-        "capped": np.stack([run["capped"] for run in found]),
-        "draws": 4 * draws,
-    }
-
-
 def tasks(size: Size) -> list[Task]:
     """The paper's size is small enough for both."""
     draws, warmup = (1000, 200) if size == "quick" else (DRAWS, WARMUP)
-    settings = {"alphas": list(ALPHAS), "draws": draws, "warmup": warmup, "seed": 0}
+    settings = {
+        "alphas": list(ALPHAS),
+        "step_size": STEP_SIZE,
+        "num_steps": NUM_STEPS,
+        "draws": draws,
+        "warmup": warmup,
+        "seed": 0,
+    }
     return [Task(data, swept, {"data": data, **settings}) for data in DATA]
 
 
@@ -106,7 +93,7 @@ def _claim(runs: list[Numbers]) -> Claim:
     said = "; ".join(f"{DATA[data]} {gain:.2f} times at α = {best[data]:g}" for data, gain in gains.items())
     return Claim(
         "The optimal α depends on the problem, and is above 0: the metric makes better draws.",
-        verdict_of(sum(gain > 1 / CLOSE for gain in gains.values()), len(gains)),
+        graded(gain > 1 / CLOSE for gain in gains.values()),
         f"Least ESS at the best α above 0, against α = 0: {said}. Above {1 / CLOSE:.2f} counts as better, before cost.",
     )
 

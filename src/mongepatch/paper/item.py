@@ -87,10 +87,3 @@ class Item(NamedTuple):
     """Called where there is any result at all."""
     about: str = ""
     """What the experiment is, in a sentence or two."""
-
-
-def verdict_of(found: int, of: int) -> Verdict:
-    """On a claim that was found to hold in so many cases of so many."""
-    if not of:
-        return "not checked"
-    return "holds" if found == of else "holds in part" if found else "does not hold"

@@ -108,3 +108,28 @@ def worth(tree: "DataTree") -> Numbers:
         "seconds": float(posterior.attrs["sampling_time"]),
         "chosen": str(posterior.attrs.get("chosen", "")),
     }
+
+
+def measured(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: int) -> Numbers:
+    """What a sampler's draws are worth on one of the datasets."""
+    return {"data": data, "sampler": sampler, **worth(drawn(data, sampler, draws, warmup, chains, seed))}
+
+
+def swept(
+    data: str, alphas: list[float], step_size: float, num_steps: int, draws: int, warmup: int, seed: int
+) -> Numbers:
+    """All α on one dataset, four chains each."""
+    target = datasets.load(data).target()
+    sizes = {"draws": draws, "warmup": warmup, "chains": 4, "seed": seed}
+    settings = Preset(step_size, num_steps)
+    metrics = [Monge(alpha) if alpha else Euclidean() for alpha in alphas]
+    found = [worth(at_settings(target, metric, "lmc", settings, sizes)) for metric in metrics]
+    return {
+        "data": data,
+        "alpha": np.asarray(alphas),
+        **{
+            name: np.asarray([run[name] for run in found]) for name in ("least", "n_grad", "seconds", "acceptance_rate")
+        },
+        "capped": np.stack([run["capped"] for run in found]),
+        "draws": 4 * draws,
+    }

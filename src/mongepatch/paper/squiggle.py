@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mongepatch.paper.chains import METHODS, by_method, draw, tasks_of
+from mongepatch.paper.chain_columns import draw
+from mongepatch.paper.chains import METHODS, by_method, tasks_of
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, Verdict
 from mongepatch.paper.verdicts import graded
 from mongepatch.targets import squiggle

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, verdict_of
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.printed import TABLE_2
-from mongepatch.paper.regressions import DATA, SAMPLERS, TUNED, drawn, worth
+from mongepatch.paper.regressions import DATA, SAMPLERS, TUNED, measured
 from mongepatch.paper.style import CYCLE, canvas
+from mongepatch.paper.verdicts import graded
 
 WARMUP = 1000
 """Of samplers that tune themselves, at least."""
@@ -14,11 +15,6 @@ CAPPED = "as the paper has it: of one chain, at most the number of its draws; th
 CLOSE = 0.9
 """A control that reaches this share does as well."""
 MONGE, CONTROL = SAMPLERS[:2]
-
-
-def measured(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: int) -> Numbers:
-    """What a sampler's draws are worth on one of the datasets."""
-    return {"data": data, "sampler": sampler, **worth(drawn(data, sampler, draws, warmup, chains, seed))}
 
 
 def tasks(size: Size) -> list[Task]:
@@ -119,9 +115,9 @@ def _claim(text: str, runs: list[Numbers], rival: str, figure: Callable[[Numbers
     """Of LMC-Monge against a rival, who must stay below a share of its figure."""
     by = {(run["data"], run["sampler"]): figure(run) for run in runs}
     pairs = {data: (by[data, MONGE], by[data, rival]) for data in DATA if {(data, MONGE), (data, rival)} <= by.keys()}
-    ahead = [data for data, (ours, theirs) in pairs.items() if theirs < CLOSE * ours]
     said = "; ".join(f"{DATA[data]} {ours:.3g} against {theirs:.3g}" for data, (ours, theirs) in pairs.items())
-    return Claim(text, verdict_of(len(ahead), len(pairs)), f"{figure.__doc__} LMC-Monge against {rival}: {said}.")
+    verdict = graded(theirs < CLOSE * ours for ours, theirs in pairs.values())
+    return Claim(text, verdict, f"{figure.__doc__} LMC-Monge against {rival}: {said}.")
 
 
 def _least_capped(run: Numbers) -> float:
