@@ -24,7 +24,8 @@ def marginals(runs: list[Numbers]) -> Figure:
                     axis.stairs(run["histogram"], EDGES, color=COLOURS[run["sampler"]], label=run["sampler"])
     for axis, pair in zip(axes[0], pairs, strict=True):
         axis.set_title(" and ".join(pair))
-        axis.legend(fontsize=8, loc="upper left")
+        if axis.get_legend_handles_labels()[0]:
+            axis.legend(fontsize=8, loc="upper left")
     for axis in axes[-1]:
         axis.set_xlabel("a")
     caption = (

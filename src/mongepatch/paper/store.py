@@ -4,6 +4,7 @@ import hashlib
 import inspect
 import io
 import json
+import zipfile
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -35,10 +36,10 @@ def path_of(task: Task) -> Path:
 def load(task: Task) -> Numbers | None:
     """The result of earlier work, if it is there and whole."""
     try:
-        with np.load(path_of(task)) as stored:
+        with np.load(io.BytesIO(path_of(task).read_bytes())) as stored:
             plain = json.loads(str(stored[PLAIN]))
             return {**plain, **{name: stored[name] for name in stored.files if name != PLAIN}}
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
 
 

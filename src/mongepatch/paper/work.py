@@ -1,5 +1,6 @@
 """Tasks done, several at a time, with progress."""
 
+import itertools
 import os
 import time
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,10 @@ from mongepatch._extras import require
 from mongepatch.errors import DataError, MissingExtraError
 from mongepatch.paper import store
 from mongepatch.paper.item import Item, Numbers, Size, Task
+
+TOGETHER = 8
+"""Tasks that share compiled programs; then these are forgotten, for a process has only so many memory maps."""
+_finished_here = itertools.count(1)
 
 
 class Done(NamedTuple):
@@ -58,8 +63,7 @@ def do(items: Sequence[Item], size: Size, jobs: int, fresh: bool = False) -> dic
 def _finished(tasks: Sequence[tuple[Item, Task]], jobs: int) -> Iterator[tuple[Item, Task, "Future[Numbers]"]]:
     if not tasks:
         return
-    # Processes of their own: threads would share one compiler, and a process has only so many memory maps.
-    with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn"), max_tasks_per_child=8) as pool:
+    with ProcessPoolExecutor(min(jobs, len(tasks)), get_context("spawn")) as pool:
         futures = {pool.submit(run_task, task): (item, task) for item, task in tasks}
         try:
             for future in as_completed(futures):
@@ -75,6 +79,8 @@ def run_task(task: Task) -> Numbers:
     started = time.perf_counter()
     numbers = {**task.compute(**task.settings), "task_seconds": time.perf_counter() - started}
     store.save(task, numbers)
+    if next(_finished_here) % TOGETHER == 0:
+        jax.clear_caches()
     return numbers
 
 
