@@ -50,7 +50,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench progress
 
 clean:
-	rm -rf $(VENV) build dist demo.png .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:

@@ -262,3 +262,8 @@ def test_paths_from_points_that_are_not_flat():
 @pytest.mark.parametrize("error", [mp.LogDensityError, mp.ParameterError, mp.MetricError, mp.SettingError])
 def test_errors_have_a_common_base(error):
     assert issubclass(error, mp.MongepatchError)
+
+
+def test_residuals_beside_a_metric_that_makes_no_use_of_them():
+    with pytest.raises(mp.SettingError, match='residuals are for metric="auto" or "patch"'):
+        sample(residuals=lambda x: x)

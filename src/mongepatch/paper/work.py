@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
@@ -95,14 +96,19 @@ def _take(done: Done, task: Task, future: "Future[Numbers]") -> None:
 
 @contextmanager
 def _progress(total: int) -> Iterator[Any]:
-    """A bar that says what was finished last."""
+    """A bar that says what was finished last; a line for each task where there is no terminal."""
     rich = require("rich.progress", "paper", "A progress bar")
+    console = require("rich.console", "paper", "A progress bar").Console(stderr=True)
+    if not console.is_terminal:
+        count = itertools.count(1)
+        yield lambda text: print(f"{next(count)}/{total} {text}", file=sys.stderr, flush=True)
+        return
     columns = (
         rich.MofNCompleteColumn(),
         rich.BarColumn(),
         rich.TimeElapsedColumn(),
         rich.TextColumn("{task.description}"),
     )
-    with rich.Progress(*columns, disable=not total) as bar:
+    with rich.Progress(*columns, console=console, disable=not total) as bar:
         number = bar.add_task("", total=total)
         yield lambda text: bar.update(number, advance=1, description=text)

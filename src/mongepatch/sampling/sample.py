@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PyTree
 from mongepatch.chains import Runner
-from mongepatch.errors import SamplingWarning
+from mongepatch.errors import SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, fitted
@@ -70,8 +70,8 @@ def sample(
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
         residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
-            residuals of a model, such as (value − mean)/scale of every random variable, data included. `from_numpyro`
-            finds them by itself.
+            residuals of a model, such as (value − mean)/scale of every random variable, data included, for the metrics
+            "auto" and "patch". `from_numpyro` finds them by itself.
         metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
             constants are found in warm-up. Or a metric with constants of your own, any of which may be "auto":
             `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,
@@ -129,8 +129,10 @@ def sample(
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     density = trace(target.logdensity, position)
     # Planning a patch takes time, which is for nothing where another metric is asked for.
-    residuals = target.residuals if isinstance(metric, str) and metric in ("auto", "patch") else None
-    traced = None if residuals is None else traced_residuals(residuals, position)
+    may_patch = isinstance(metric, str) and metric in ("auto", "patch")
+    if residuals is not None and not may_patch:
+        raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
+    traced = traced_residuals(target.residuals, position) if may_patch and target.residuals is not None else None
     settings, unknowns = begin(metric, trajectory, kernel, target.dimension, traced)
     check_warmup(warmup, step, unknowns)
     settings = settings._replace(metric=fitted(settings.metric, position))
