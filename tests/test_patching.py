@@ -146,3 +146,12 @@ def test_widths_come_from_draws_and_stay_where_there_are_none():
     assert variances(rows[:1], before) is before
     assert variances(np.full((10, 2), np.nan), before) is before
     assert (np.asarray(variances(np.ones((10, 2)), before).variance) > 0).all()
+
+
+@pytest.mark.slow
+def test_chains_that_have_only_been_at_the_door_of_a_neck_get_the_patch_too():
+    from mongepatch.bench.patches.problems import hard_problems
+
+    (problem,) = (problem for problem in hard_problems() if problem.name == "groups-100")
+    tree = quiet(mp.from_numpyro(problem.centred, *problem.data), draws=100, seed=0)
+    assert tree["posterior"].attrs["metric"] == "Patch"

@@ -25,8 +25,9 @@ _AS_LONG = 0.5
 _STIFF, _VARIED = 2.0, 2.0
 """Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is worth a try.
 Regressions stay below 2; a hierarchy with a hundred groups, of which NUTS sees a part, has 10 and 2.8."""
-_STEEP, _SHARE = 4.0, 0.004
-"""ε√λ at which leapfrog is unstable twice over, and the share of such places that is let pass: one of 256 draws."""
+_STEEP, _SHARE = 2.0, 0.01
+"""ε√λ from which leapfrog is unstable, and the share of such places that is let pass. A step that suits a density all
+over stays well below; a chain that has only been at the door of a neck has a few beyond."""
 _MARGIN = 2.0
 """How many times the effective draws a second a patch must make where the Euclidean metric is not in trouble: static
 trajectories, which are looked for later, may still double what that one makes."""
@@ -59,6 +60,8 @@ def try_patch(rehearsal: Rehearsal, unknowns: Unknowns, flat: Look, draws: int) 
         return (
             f"metric Patch: {bent.diverging:.1%} of its trajectories diverge, {flat.diverging:.1%} in a constant metric"
         )
+    if flat.slow:  # and a patch that is no better costs time, where a constant metric may cost the answer
+        return "metric Patch: in a constant metric chains are too slow to tell how slow"
     if bent.per_second > _MARGIN * flat.per_second:
         return "metric Patch: it makes more effective draws a second than a constant metric"
     rehearsal.be_careful(acceptance)
