@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
-from mongepatch.paper import style
+from mongepatch.paper import reproduce, style
 from mongepatch.paper.item import Claim, Column, Figure, Item, Section, Table, Task
 from mongepatch.paper.report import Part, facts, pictures, write
 from mongepatch.paper.work import Done
@@ -315,13 +315,29 @@ def columns_of(session, table):
     return list(zip(*rows, strict=True))
 
 
-@pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1280, 900), ("phone", 390, 844)])
+SCREENS = pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1280, 900), ("phone", 390, 844)])
+
+
+@SCREENS
 def test_the_page_in_a_browser(out, tmp_path, name, width, height):
+    look_at(out, 3, tmp_path / f"{name}.png", width, height)
+
+
+@pytest.mark.slow
+@SCREENS
+def test_a_real_report_in_a_browser(tmp_path, monkeypatch, name, width, height):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    reproduce(["figure-2", "figure-3", "figure-4"], tmp_path / "out", jobs=2)
+    look_at(tmp_path / "out", 3, tmp_path / f"{name}.png", width, height)
+
+
+def look_at(folder, figures, picture, width, height):
+    """A report in a browser: all is drawn, nothing is loaded or complained of, nothing sticks out."""
     with a_browser(width, height) as session:
-        session.get((out / "report.html").as_uri())
+        session.get((folder / "report.html").as_uri())
         find = session.find_elements
         images = find("css selector", "img")
-        assert len(images) == 3
+        assert len(images) == figures
         for image in images:
             assert session.execute_script("return arguments[0].complete && arguments[0].naturalWidth > 0", image)
             assert 0.8 * min(width, 1000) < image.size["width"] <= 1000
@@ -335,8 +351,8 @@ def test_the_page_in_a_browser(out, tmp_path, name, width, height):
         assert min(sizes) >= 16
         loaded = session.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
         assert [name for name in loaded if not name.startswith("data:")] == []
-        shoot(session, tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").stat().st_size > 10_000
+        shoot(session, picture)
+        assert picture.stat().st_size > 10_000
         assert [entry for entry in session.get_log("browser") if entry["level"] == "SEVERE"] == []
 
 
