@@ -9,7 +9,7 @@ from mongepatch.paper.figure_5_marginals import marginals
 from mongepatch.paper.funnels import DEEP, MEANINGS, SAMPLERS, judged
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.style import COLOURS, MARKERS, canvas
-from mongepatch.paper.verdicts import graded
+from mongepatch.paper.verdicts import graded, held
 
 DIMENSIONS = (1, 3, 5, 10, 30, 40, 50)
 DRAWS = {"quick": 4_000, "full": 60_000}
@@ -33,10 +33,11 @@ def tasks(size: Size) -> list[Task]:
 def present(results: Results) -> Section:
     """Divergences against D, all marginals, and the numbers."""
     runs = sorted(results.values(), key=lambda run: (run["dimension"], list(SAMPLERS).index(run["sampler"])))
-    return Section((_curves(runs), marginals(runs)), (_table(runs),), _claims(runs))
+    claims = _claims(runs)
+    return Section((_curves(runs, claims), marginals(runs)), (_table(runs),), claims)
 
 
-def _curves(runs: list[Numbers]) -> Figure:
+def _curves(runs: list[Numbers], claims: Sequence[Claim]) -> Figure:
     figure, axes = canvas(1, 2, height=3.8)
     for axis, name, of in ((axes[0, 0], "KL divergence, median of four chains", _kl), (axes[0, 1], "KS distance", _ks)):
         for marker, sampler in zip(MARKERS, SAMPLERS, strict=True):
@@ -49,7 +50,7 @@ def _curves(runs: list[Numbers]) -> Figure:
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     caption = (
         "How far the marginal of a is from N(0, 15): lower is better, both axes are logarithmic. HMC here is LMC-Monge "
-        "with α = 0 and all else the same: the difference of the two is what the metric does."
+        f"with α = 0 and all else the same: the difference of the two is what the metric does. {held(claims)}"
     )
     return Figure("figure-5", figure, caption, "Two panels: KL divergence and KS distance of each sampler against D.")
 
@@ -128,7 +129,7 @@ def _list(dimensions: Sequence[int]) -> str:
 
 ITEM = Item(
     "figure-5",
-    "Figure 5 and its supplement. Funnels of growing dimension",
+    "Figure 5 and its supplement: funnels of growing dimension",
     tasks,
     present,
     "a ~ N(0, 15) and x₁ … x_D ~ N(0, softplus(a)), from 5·1, with the paper's step sizes and numbers of steps. Added "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from mongepatch.paper.item import Verdict
+from mongepatch.paper.item import Claim, Verdict
 
 
 def graded(checks: Iterable[bool]) -> Verdict:
@@ -11,3 +11,8 @@ def graded(checks: Iterable[bool]) -> Verdict:
     if not passed:
         return "not checked"
     return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"
+
+
+def held(claims: Iterable[Claim]) -> str:
+    """The paper's claims with their verdicts, for a caption."""
+    return "The paper says: " + " ".join(f"“{claim.paper}” ({claim.verdict})" for claim in claims)
