@@ -356,3 +356,14 @@ def test_few_effective_draws_are_told_with_what_they_are_of():
             lambda x: -0.5 * x @ x, jnp.zeros(1), metric=mp.Euclidean(), trajectory=mp.Static(10), step_size=0.02,
             draws=500, warmup=0, chains=1, progress=False,
         )  # fmt: skip
+
+
+def test_a_parameter_may_be_called_as_a_statistic_is():
+    tree = mp.sample(
+        lambda p: -0.5 * ((p["alpha"] ** 2).sum() + p["energy"] ** 2), {"alpha": jnp.zeros(3), "energy": 0.0},
+        dims={"alpha": ["county"]}, coords={"county": ["a", "b", "c"]},
+        metric=mp.Euclidean(), trajectory=mp.Static(3), step_size=0.5, warmup=0, draws=10, progress=False,
+    )  # fmt: skip
+    assert tree["posterior"]["alpha"].dims == ("chain", "draw", "county")
+    assert tree["sample_stats"]["alpha"].dims == ("chain", "draw")
+    assert "county" not in tree["sample_stats"].coords

@@ -13,7 +13,7 @@ from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
 
 if TYPE_CHECKING:
-    from xarray import DataTree
+    from xarray import Dataset, DataTree
 
 
 def to_datatree(record: Record, warmup: Sequence[Record], target: Target, attrs: Mapping[str, Any]) -> "DataTree":
@@ -30,16 +30,9 @@ def to_datatree(record: Record, warmup: Sequence[Record], target: Target, attrs:
 
 def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapping[str, Any]) -> "DataTree":
     """A tree of groups of arrays, all but those of data with leading axes (chain, draw)."""
-    arviz_base = require("arviz_base", "sample", "A result")
-    library = {"inference_library": "mongepatch", "inference_library_version": __version__}
-    tree: DataTree = arviz_base.from_dict(
-        {name: dict(group) for name, group in groups.items()},
-        dims={name: list(dims) for name, dims in target.dims.items()},
-        coords={name: list(labels) for name, labels in target.coords.items()},
-        attrs={name: library if name.endswith("_data") else {**library, **attrs} for name in groups},
-        save_warmup=True,  # where there is any
-        check_conventions=False,  # it doubts trees with more chains than draws, which are right here
-    )
+    xarray = require("xarray", "sample", "A result")
+    parts = {name: _dataset(name, group, target, attrs) for name, group in groups.items()}
+    tree: DataTree = xarray.DataTree.from_dict(parts)
     for name, group in groups.items():
         if "failure" in group:
             tree[name]["failure"].attrs.update(
@@ -47,3 +40,19 @@ def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapp
                 flag_meanings=" ".join(code.name.lower() for code in Failure),
             )
     return tree
+
+
+def _dataset(name: str, group: Mapping[str, Any], target: Target, attrs: Mapping[str, Any]) -> "Dataset":
+    """A group by itself: the user's names of dimensions are not for statistics, of which one may have the same name."""
+    arviz_base = require("arviz_base", "sample", "A result")
+    library = {"inference_library": "mongepatch", "inference_library_version": __version__}
+    named = not name.endswith("sample_stats")
+    tree = arviz_base.from_dict(
+        {name: dict(group)},
+        dims={variable: list(dims) for variable, dims in target.dims.items()} if named else {},
+        coords={dim: list(labels) for dim, labels in target.coords.items()} if named else {},
+        attrs={name: library if name.endswith("_data") else {**library, **attrs}},
+        save_warmup=True,  # where there is any
+        check_conventions=False,  # it doubts trees with more chains than draws, which are right here
+    )
+    return tree[name].to_dataset()
