@@ -1,5 +1,8 @@
 """PyMC models as targets: PyMC's density and values, NumPyro's residuals, and refusals that name the variable."""
 
+import re
+from pathlib import Path
+
 import arviz_stats
 import jax
 import jax.numpy as jnp
@@ -407,13 +410,37 @@ def test_pymcs_habits_work():
 
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # a trajectory in ten thousand may diverge
-def test_centred_schools_are_sampled_right():
-    with pymc_schools():
-        tree = mp.sample_pymc(draws=2500, progress=False)
+def test_the_page_on_pymc_runs_and_centred_schools_are_sampled_right(capsys):
+    page = (Path(__file__).parent.parent / "docs/pymc.md").read_text(encoding="utf-8")
+    namespace = {}
+    for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(block, namespace)
+    assert "√½·(log x − log scale)" in capsys.readouterr().out
+    tree = namespace["tree"]
     assert tree["posterior"].attrs["metric"] == "Patch"
     log_tau = np.log(tree["posterior"]["tau"])
     for value, truth, method in ((log_tau.mean(), 0.8021, "mean"), (log_tau.std(), 1.1712, "sd")):
         assert abs(value.item() - truth) < 4 * arviz_stats.mcse(log_tau, method=method).item()
+
+
+def test_every_law_is_on_the_page():
+    from mongepatch.frontends.pymc.laws import READERS
+
+    page = (Path(__file__).parent.parent / "docs/pymc.md").read_text(encoding="utf-8")
+    names = {name for name in dir(pm) if getattr(getattr(pm, name), "rv_type", None) in READERS}
+    assert {name for name in names if name not in page} <= {"Lognormal"}  # an alias
+
+
+def test_the_model_of_the_bench_is_its_problem():
+    from mongepatch.bench.pymc.run import _problem, centred
+
+    problem = _problem()
+    mine, other = mp.from_pymc(centred(*problem.data)), mp.from_numpyro(problem.centred, *problem.data)
+    order = [mine.layout.names.index(name) for name in other.layout.names]
+    assert order == [0, 1, 2, 3]
+    points = starts(other, 3)
+    differences = [float(mine(x) - other(x)) for x in points]
+    np.testing.assert_allclose(differences, differences[0], rtol=0, atol=1e-8)
 
 
 def test_settings_of_jax_are_left_alone():

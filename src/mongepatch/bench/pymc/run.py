@@ -39,7 +39,10 @@ def run(draws: int = 1000, seeds: Sequence[int] = range(3)) -> list[Row]:
     early = {seed: first.run(task, Plan(draws, seed)) for seed in seeds}
     samplers = (ours(model), _done(first.name, early), nutpie_nuts(model))
     truth = truth_of(problem)
-    rows = [row(problem, truth, task, sampler, "peer", draws, seeds) for sampler in samplers]
+    kinds = ("ours", "peer", "peer")
+    rows = [
+        row(problem, truth, task, sampler, kind, draws, seeds) for sampler, kind in zip(samplers, kinds, strict=True)
+    ]
     show(
         f"{problem.name}, centred, in PyMC: 4 × {draws:,} draws, medians of {len(seeds)} seeds",
         ("", "right", "off by", "R̂", "diverged", "ESS", "seconds", "ESS/s", "compiling", "ESS/s with it"),

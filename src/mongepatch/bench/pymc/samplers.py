@@ -37,7 +37,7 @@ def pymc_nuts(model: Any) -> Sampler:
         started = time.perf_counter()
         with model:
             trace = pm.sample(
-                **_plan(plan), random_seed=plan.seed, progressbar=False, compute_convergence_checks=False,
+                **_plan(plan), random_seed=plan.seed, progressbar=False, quiet=True, compute_convergence_checks=False,
                 discard_tuned_samples=False,
             )  # fmt: skip
         total = time.perf_counter() - started
