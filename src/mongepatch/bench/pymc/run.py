@@ -18,6 +18,8 @@ from mongepatch.bench.tables import show
 NAME = "groups-100"
 """A hundred groups of ten observations and a spread between them of a tenth of the noise, as in radon by county."""
 
+METRICS = ("auto", "patch")
+
 
 def centred(group: np.ndarray, y: np.ndarray) -> Any:
     """The problem's centred model, in PyMC."""
@@ -40,7 +42,7 @@ def run(draws: int = 1000, seeds: Sequence[int] = range(3)) -> list[Row]:
     early = {seed: first.run(task, Plan(draws, seed)) for seed in seeds}
     peers = (_done(first.name, early), nutpie_nuts(model))
     truth = truth_of(problem)
-    rows = [row(problem, truth, task, ours(model), "ours", draws, seeds)]
+    rows = [row(problem, truth, task, ours(model, metric), "ours", draws, seeds) for metric in METRICS]
     rows += [row(problem, truth, task, peer, "peer", draws, seeds) for peer in peers]
     show(
         f"{problem.name}, centred, in PyMC: 4 × {draws:,} draws, medians of {len(seeds)} seeds",

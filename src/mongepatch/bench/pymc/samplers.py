@@ -13,20 +13,20 @@ from mongepatch.bench.patches.samplers import Outcome, Plan, Sampler, Task
 from mongepatch.bench.quiet import sample_quietly
 
 
-def ours(model: Any) -> Sampler:
-    """`mongepatch.sample`, all automatic. What it takes to read the model counts as compiling."""
+def ours(model: Any, metric: str) -> Sampler:
+    """`mongepatch.sample` in a metric by name, all else automatic. To read the model counts as compiling."""
 
     def run(_: Task, plan: Plan) -> Outcome:
         started = time.perf_counter()
         target = from_pymc(model)
         reading = time.perf_counter() - started
         with stopwatch() as watch:
-            tree = sample_quietly(target, progress=False, **plan._asdict())
+            tree = sample_quietly(target, metric=metric, progress=False, **plan._asdict())
         attrs = tree["posterior"].attrs
         outcome = Outcome.of_tree(tree, reading + watch.compiling)
         return outcome._replace(remark=f"{attrs['metric']}: {attrs['chosen']}")
 
-    return Sampler("ours", run)
+    return Sampler(f"ours, {metric}", run)
 
 
 def pymc_nuts(model: Any) -> Sampler:
