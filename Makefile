@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 help:
 	@echo "make demo      sample the paper's funnel two ways and draw a picture of it"
 	@echo "make test      lint, types and tests"
-	@echo "make test-all  the slow tests too"
+	@echo "make test-all  the slow tests too, and those of other libraries' models"
 	@echo "make format    put the code into its format"
 	@echo "make bench     print every figure that the docs quote"
 	@echo "make clean     remove .venv and all that was made"
@@ -23,8 +23,9 @@ demo: $(firstword $(wildcard $(VENV)/.installed-dev) $(VENV)/.installed-demo)
 test: check
 	$(BIN)/pytest -n auto --dist loadfile
 
-test-all: check
+test-all: $(VENV)/.installed-external check
 	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow"
+	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow" external_tests
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -51,7 +52,7 @@ bench: $(VENV)/.installed-dev
 
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
-	find src tests -name __pycache__ -type d -exec rm -rf {} +
+	find src tests external_tests -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \
@@ -59,7 +60,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "make: '$(PYTHON) -m venv' failed; on Debian and Ubuntu it is in the package python3-venv." >&2; exit 1; }
 
-# One stamp for each set of extras: .installed-demo, .installed-dev.
+# One stamp for each set of extras: .installed-demo, .installed-dev, .installed-external.
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing mongepatch[$*] into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]" || { \

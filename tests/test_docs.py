@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
-from mongepatch.frontends.numpyro.residuals import families
+from mongepatch.frontends.residuals import families
 
 ROOT = Path(__file__).parent.parent
 

@@ -15,6 +15,8 @@ HEAVY = (
     "matplotlib",
     "numpyro",
     "pandas",
+    "pymc",
+    "pytensor",
     "rich",
     "typer",
     "xarray",
@@ -57,12 +59,21 @@ mp.sample(lambda x: -x @ x, jnp.zeros(2), metric=mp.Euclidean(), trajectory=mp.S
         ("rich", SAMPLE, "sample"),
         ("numpyro", "import mongepatch as mp; mp.from_numpyro(lambda: None)", "numpyro"),
         ("numpyro", "import mongepatch.numpyro", "numpyro"),
+        ("pymc", "import mongepatch as mp; mp.from_pymc(None)", "pymc"),
+        ("pymc", "import mongepatch as mp; mp.sample_pymc()", "pymc"),
         ("matplotlib", "from mongepatch.demo import run_demo; run_demo(draws=10)", "plot"),
     ],
 )
 def test_a_missing_extra_is_named(module, code, extra):
     done = run_python(without(module) + code)
     assert f'pip install "mongepatch[{extra}]"' in done.stderr
+    assert "MissingExtraError" in done.stderr
+
+
+def test_a_package_that_is_too_old_is_named():
+    code = "import sys, types; old = types.ModuleType('pymc'); old.__version__ = '4.4.0'; sys.modules['pymc'] = old\n"
+    done = run_python(code + "import mongepatch as mp; mp.from_pymc(None)")
+    assert 'needs pymc 5.28 or later, and 4.4.0 is installed: pip install --upgrade "mongepatch[pymc]"' in done.stderr
     assert "MissingExtraError" in done.stderr
 
 

@@ -199,3 +199,14 @@ def patches(
 
     settings = {"metrics": metric} if metric else {}
     run(draws, range(seeds), posteriordb, only or (), with_peers=peers, json_file=json, **settings)
+
+
+@bench.command()
+def pymc(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)] = 1000,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 3,
+) -> None:
+    """A centred PyMC model: ours beside pm.sample and nutpie."""
+    from mongepatch.bench import pymc as module
+
+    module.run(draws, range(seeds))

@@ -74,7 +74,8 @@ def check_warmup(warmup: int, step_size: Scalar | None, unknowns: Unknowns) -> N
 def check_names(target: Target) -> None:
     """Raise unless names, dims and coords make a tree: better now than after hours of sampling."""
     names, shapes = target.layout.names, target.variables
-    named = {**shapes, **{name: np.shape(value) for name, value in target.observed_data.items()}}
+    data = {**target.observed_data, **target.constant_data}
+    named = {**shapes, **{name: np.shape(value) for name, value in data.items()}}
     if len(set(names)) < len(names) or _SAMPLE_DIMS & set(named) or any("/" in name for name in named):
         raise ParameterError(
             "Parameter names must be distinct, not 'chain' or 'draw', and without '/'; they are "

@@ -71,7 +71,7 @@ def sample(
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
         residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
             residuals of a model, such as (value − mean)/scale of every random variable, data included, for the metrics
-            "auto" and "patch". `from_numpyro` finds them by itself.
+            "auto" and "patch". `from_numpyro` and `from_pymc` find them by themselves.
         metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
             constants are found in warm-up. Or a metric with constants of your own, any of which may be "auto":
             `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,

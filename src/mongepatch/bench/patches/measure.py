@@ -47,16 +47,16 @@ def measure(
 ) -> list[Row]:
     """Rows of those that ran: ours in each metric, the peers, and NUTS on the forms made by hand."""
     task = Task(problem.centred, problem.data)
-    rows = [_row(problem, truth, task, ours(metric), "ours", draws, seeds) for metric in metrics]
+    rows = [row(problem, truth, task, ours(metric), "ours", draws, seeds) for metric in metrics]
     if with_peers:
-        rows += [_row(problem, truth, task, peer(), "peer", draws, seeds) for peer in PEERS]
+        rows += [row(problem, truth, task, peer(), "peer", draws, seeds) for peer in PEERS]
         for name, model in problem.forms.items():
             sampler = numpyro_nuts(f"NumPyro NUTS, {name}")
-            rows.append(_row(problem, truth, Task(model, problem.data), sampler, "form", draws, seeds))
+            rows.append(row(problem, truth, Task(model, problem.data), sampler, "form", draws, seeds))
     return [row for row in rows if row.runs]
 
 
-def _row(
+def row(
     problem: Problem,
     truth: Truth,
     task: Task,
@@ -65,6 +65,7 @@ def _row(
     draws: int,
     seeds: Sequence[int],
 ) -> Row:
+    """One sampler on a task of a problem, a run for each seed; none where it fails."""
     return Row(sampler.name, kind, list(_runs(problem, truth, task, sampler, draws, seeds)))
 
 

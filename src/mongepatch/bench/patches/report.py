@@ -42,7 +42,7 @@ def problem_table(problem: Problem, truth: Truth, rows: Sequence[Row], draws: in
         [
             (
                 row.name,
-                _verdicts(row),
+                verdicts(row),
                 f"{row.median(lambda run: run.deviation):.1f}",
                 f"{row.median(lambda run: run.r_hat):.3f}",
                 _divergences(row),
@@ -72,7 +72,7 @@ def summary_table(results: Mapping[str, Sequence[Row]], metric: str) -> None:
         lines.append(
             (
                 name,
-                _verdicts(own),
+                verdicts(own),
                 best.name if best else "none is right" if any(row.kind == "peer" for row in rows) else "",
                 *(_ratio(own, peers, figure) for figure in (_per_second, _at_most, _per_1000_grads)),
                 by_hand[0].name.split(", ")[-1] if by_hand else "none is right" if forms else "",
@@ -101,7 +101,8 @@ def ks_table(results: Mapping[str, Sequence[Row]], names: Iterable[str]) -> None
     )
 
 
-def _verdicts(row: Row) -> str:
+def verdicts(row: Row) -> str:
+    """How many runs are right, and how many of the others are only slow."""
     counts = {verdict: sum(run.verdict == verdict for run in row.runs) for verdict in ("right", "slow")}
     return f"{counts['right']}/{len(row.runs)}" + (f", {counts['slow']} slow" if counts["slow"] else "")
 

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Vector
 from mongepatch.frontends.numpyro.data import constant_data, is_data, observed_data
-from mongepatch.frontends.numpyro.describe import describe
 from mongepatch.frontends.numpyro.model import Model, is_shown
 from mongepatch.frontends.numpyro.names import dims_of
-from mongepatch.frontends.numpyro.residual_map import residual_map
+from mongepatch.frontends.numpyro.sites import lines, sites_at
+from mongepatch.frontends.residuals import describe, residual_map
 from mongepatch.targets import Target
 
 RADIUS = 2.0
@@ -21,7 +21,7 @@ RADIUS = 2.0
 def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
     """The target of a model with its arguments."""
     model = Model(function, args, kwargs)
-    residuals, counts = residual_map(model)
+    residuals, counts = residual_map(lambda x: sites_at(model, x), model.layout.size)
 
     def start(key: PRNGKey) -> Vector:
         return jax.random.uniform(key, (model.layout.size,), jnp.result_type(float), -RADIUS, RADIUS)
@@ -35,5 +35,5 @@ def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         constrain=model.values,
         observed_data=observed_data(model.sites),
         constant_data=constant_data(function, args, kwargs, model.sites),
-        description=describe(model.sites, counts),
+        description=describe(lines(model, counts)),
     )

@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import TINY, Residual, Rows, Site
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import TINY, Residual, Rows, Site
 
 
 def arc(logit: jax.Array) -> jax.Array:

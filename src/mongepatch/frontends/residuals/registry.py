@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar
 
-from mongepatch.frontends.numpyro.residuals.fallback import FORMULA, OF_DATA, fallback
-from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+from mongepatch.frontends.residuals.fallback import FORMULA, OF_DATA, fallback
+from mongepatch.frontends.residuals.site import Residual, Site
 
 F = TypeVar("F", bound=Callable[[Site], Residual])
 

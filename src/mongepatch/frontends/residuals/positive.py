@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import Residual, Site
 
 _EULER = 0.5772156649015329
 

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from mongepatch.frontends.numpyro.residuals.site import Residual, Rows, Site
+from mongepatch.frontends.residuals.site import Residual, Rows, Site
 
 FORMULA = "(x − loc)/scale or, where it has no such parameters, its unconstrained value"
 OF_DATA = "log scale; or (x − mean)/sd or the log density instead"

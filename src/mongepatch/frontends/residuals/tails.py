@@ -7,9 +7,9 @@ loc, on average over x. The scale's share that is then missing comes, for data, 
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from mongepatch.frontends.numpyro.residuals.normal import with_log_scale
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+from mongepatch.frontends.residuals.normal import with_log_scale
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import Residual, Site
 
 
 @register_residual(

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import jax
 import jax.numpy as jnp
 
-from mongepatch.frontends.numpyro.residuals.registry import family_of
-from mongepatch.frontends.numpyro.residuals.site import Rows, Site
+from mongepatch.frontends.residuals.registry import family_of
+from mongepatch.frontends.residuals.site import Rows, Site
 
 
 def rows(site: Site) -> Iterator[jax.Array]:

@@ -9,10 +9,10 @@ from numpyro.distributions.censored import LeftCensoredDistribution, RightCensor
 from numpyro.distributions.discrete import ZeroInflatedProbs
 from numpyro.distributions.distribution import Unit
 
-from mongepatch.frontends.numpyro.residuals.counts import arc
-from mongepatch.frontends.numpyro.residuals.fallback import FORMULA, OF_DATA, fallback
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+from mongepatch.frontends.residuals.counts import arc
+from mongepatch.frontends.residuals.fallback import FORMULA, OF_DATA, fallback
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import Residual, Site
 
 
 @register_residual(dist.ExpandedDistribution, formula="")

@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import TINY, Residual, Rows, Site
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import TINY, Residual, Rows, Site
 
 
 @register_residual(dist.Beta, formula="√(ab/(a + b + 1))·(logit x − log(a/b))", of_data="½·log(a + b)")

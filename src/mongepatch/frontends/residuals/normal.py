@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
 
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import Residual, Site
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import Residual, Site
 
 
 def with_log_scale(site: Site, z: jax.Array, scale: jax.Array, share: float = 1.0) -> Residual:

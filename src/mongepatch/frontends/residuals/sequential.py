@@ -4,8 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
-from mongepatch.frontends.numpyro.residuals.registry import register_residual
-from mongepatch.frontends.numpyro.residuals.site import Residual, Rows, Site
+from mongepatch.frontends.residuals.registry import register_residual
+from mongepatch.frontends.residuals.site import Residual, Rows, Site
 
 
 @register_residual(dist.GaussianRandomWalk, formula="(x₁, x₂ − x₁, …)/scale", of_data="√steps·log scale")

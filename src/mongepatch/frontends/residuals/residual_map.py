@@ -1,6 +1,6 @@
 """The residual map of a model: residuals of all random variables as a function of flat positions."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import jax
@@ -8,17 +8,22 @@ import jax.numpy as jnp
 from jax.extend.core import Literal
 
 from mongepatch._typing import Vector
-from mongepatch.frontends.numpyro.model import Model, is_latent
-from mongepatch.frontends.numpyro.residuals import Site, rows
+from mongepatch.frontends.residuals.rows import rows
+from mongepatch.frontends.residuals.site import Site
 
 
-def residual_map(model: Model) -> tuple[Callable[[Vector], Vector] | None, dict[str, int]]:
-    """f, and how many of its entries each site has. Entries that no parameter touches are left out; f may be empty."""
-    position = jax.ShapeDtypeStruct((model.layout.size,), jnp.result_type(float))
+def residual_map(
+    sites: Callable[[Vector], Iterable[tuple[str, Site]]], dimension: int
+) -> tuple[Callable[[Vector], Vector] | None, dict[str, int]]:
+    """f, and how many of its entries each variable has. Entries that no parameter touches are left out; f may be empty.
+
+    `sites` says what a model's random variables are at a position, by name; a name may come more than once.
+    """
+    position = jax.ShapeDtypeStruct((dimension,), jnp.result_type(float))
     names: list[str] = []
 
     def parts(x: Vector) -> list[jax.Array]:
-        named = list(_parts(model, x))
+        named = [(name, part.astype(x.dtype)) for name, site in sites(x) for part in rows(site)]
         names[:] = [name for name, _ in named]
         return [part for _, part in named]
 
@@ -30,23 +35,6 @@ def residual_map(model: Model) -> tuple[Callable[[Vector], Vector] | None, dict[
     if not any(counts.values()):
         return None, counts
     return lambda x: jnp.concatenate([part for part, use in zip(parts(x), used, strict=True) if use]), counts
-
-
-def _parts(model: Model, position: Vector) -> Iterator[tuple[str, jax.Array]]:
-    raw = model.layout.named(position)
-    for name, site in model.at(position).items():
-        if site["type"] == "sample":
-            for part in rows(_site(site, raw.get(name))):
-                yield name, part.astype(position.dtype)
-
-
-def _site(site: Mapping[str, Any], raw: Any) -> Site:
-    fn, value = site["fn"], site["value"]
-    if value is None:  # of numpyro.factor in some versions
-        return Site(fn, value, observed=True)
-    shape = jnp.shape(value)
-    batch = jnp.broadcast_shapes(fn.batch_shape, shape[: len(shape) - fn.event_dim])
-    return Site(fn, value, raw, not is_latent(site), batch, site["scale"])
 
 
 def _touched(jaxpr: Any) -> list[bool]:

@@ -1,0 +1,85 @@
+"""The table of the bench of PyMC."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mongepatch._extras import require
+from mongepatch.bench.patches.measure import Row, row
+from mongepatch.bench.patches.problems import Problem
+from mongepatch.bench.patches.quality import AGREED, FAR, NEARLY
+from mongepatch.bench.patches.report import verdicts
+from mongepatch.bench.patches.samplers import Outcome, Plan, Sampler, Task
+from mongepatch.bench.patches.truth import truth_of
+from mongepatch.bench.pymc.samplers import nutpie_nuts, ours, pymc_nuts
+from mongepatch.bench.tables import show
+
+NAME = "groups-100"
+"""A hundred groups of ten observations and a spread between them of a tenth of the noise, as in radon by county."""
+
+METRICS = ("auto", "patch")
+
+
+def centred(group: np.ndarray, y: np.ndarray) -> Any:
+    """The problem's centred model, in PyMC."""
+    pm = require("pymc", "pymc", "This bench")
+    with pm.Model(coords={"group": range(int(group.max()) + 1), "observation": range(len(y))}) as model:
+        mu = pm.Normal("mu", 0, 1)
+        tau = pm.HalfNormal("tau", 1)
+        sigma = pm.HalfNormal("sigma", 1)
+        theta = pm.Normal("theta", mu, tau, dims="group")
+        pm.Normal("y", theta[group], sigma, observed=y, dims="observation")
+    return model
+
+
+def run(draws: int = 1000, seeds: Sequence[int] = range(3)) -> list[Row]:
+    """Print how right and how fast each sampler is."""
+    problem = _problem()
+    model, task = centred(*problem.data), Task(problem.centred, problem.data)
+    # PyMC forks its chains, which no process should do once JAX has begun: its runs come first, and are judged later.
+    first = pymc_nuts(model)
+    early = {seed: first.run(task, Plan(draws, seed)) for seed in seeds}
+    peers = (_done(first.name, early), nutpie_nuts(model))
+    truth = truth_of(problem)
+    rows = [row(problem, truth, task, ours(model, metric), "ours", draws, seeds) for metric in METRICS]
+    rows += [row(problem, truth, task, peer, "peer", draws, seeds) for peer in peers]
+    show(
+        f"{problem.name}, centred, in PyMC: 4 × {draws:,} draws, medians of {len(seeds)} seeds",
+        ("", "right", "off by", "R̂", "diverged", "ESS", "seconds", "ESS/s", "compiling", "ESS/s with it"),
+        [_line(found) for found in rows if found.runs],
+        (
+            f"right: runs within {FAR:g} standard errors of the truth in every quantile, with R̂ < {AGREED}; slow: with "
+            f"R̂ < {NEARLY}. ESS: least of bulk, tail and squares over all parameters. The last two columns are of the "
+            "first run.",
+        ),
+    )
+    return rows
+
+
+def _line(found: Row) -> tuple[str, ...]:
+    begun = found.runs[0]
+    return (
+        found.name,
+        verdicts(found),
+        f"{found.median(lambda run: run.deviation):.1f}",
+        f"{found.median(lambda run: run.r_hat):.3f}",
+        f"{found.median(lambda run: run.divergences or 0):.0f}",
+        f"{found.median(lambda run: run.size):.0f}",
+        f"{found.median(lambda run: run.seconds):.1f}",
+        f"{found.median(lambda run: run.per_second):.3g}",
+        f"{begun.compile_seconds:.1f}",
+        f"{begun.size / (begun.seconds + begun.compile_seconds):.3g}",
+    )
+
+
+def _done(name: str, outcomes: dict[int, Outcome]) -> Sampler:
+    """A sampler that has run already."""
+    return Sampler(name, lambda _, plan: outcomes[plan.seed])
+
+
+def _problem() -> Problem:
+    require("numpyro", "pymc", "This bench")
+    from mongepatch.bench.patches.problems import groups
+
+    return next(problem for problem in groups.problems() if problem.name == NAME)

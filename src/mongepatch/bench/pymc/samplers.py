@@ -1,0 +1,78 @@
+"""Ours, PyMC's own and nutpie on one PyMC model."""
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+from mongepatch import from_pymc
+from mongepatch._extras import require
+from mongepatch.bench.patches.compiling import stopwatch
+from mongepatch.bench.patches.samplers import Outcome, Plan, Sampler, Task
+from mongepatch.bench.quiet import sample_quietly
+
+
+def ours(model: Any, metric: str) -> Sampler:
+    """`mongepatch.sample` in a metric by name, all else automatic. To read the model counts as compiling."""
+
+    def run(_: Task, plan: Plan) -> Outcome:
+        started = time.perf_counter()
+        target = from_pymc(model)
+        reading = time.perf_counter() - started
+        with stopwatch() as watch:
+            tree = sample_quietly(target, metric=metric, progress=False, **plan._asdict())
+        attrs = tree["posterior"].attrs
+        outcome = Outcome.of_tree(tree, reading + watch.compiling)
+        return outcome._replace(remark=f"{attrs['metric']}: {attrs['chosen']}")
+
+    return Sampler(f"ours, {metric}", run)
+
+
+def pymc_nuts(model: Any) -> Sampler:
+    """`pm.sample()`."""
+    pm = require("pymc", "pymc", "This bench")
+
+    def run(_: Task, plan: Plan) -> Outcome:
+        started = time.perf_counter()
+        with model:
+            trace = pm.sample(
+                **_plan(plan), random_seed=plan.seed, progressbar=False, quiet=True, compute_convergence_checks=False,
+                discard_tuned_samples=False,
+            )  # fmt: skip
+        total = time.perf_counter() - started
+        sampling = float(trace.posterior.attrs["sampling_time"])
+        return _outcome(trace, sampling, total - sampling)
+
+    return Sampler("pm.sample", run)
+
+
+def nutpie_nuts(model: Any) -> Sampler:
+    """nutpie, as PyMC's users call it: compiled by numba."""
+    nutpie = require("nutpie", "peers", "This bench")
+
+    def run(_: Task, plan: Plan) -> Outcome:
+        started = time.perf_counter()
+        compiled = nutpie.compile_pymc_model(model)
+        compiling = time.perf_counter() - started
+        started = time.perf_counter()
+        trace = nutpie.sample(compiled, **_plan(plan), seed=plan.seed, progress_bar=False, save_warmup=True)
+        return _outcome(trace, time.perf_counter() - started, compiling)
+
+    return Sampler("nutpie", run)
+
+
+def _plan(plan: Plan) -> dict[str, int]:
+    cores = min(plan.chains, os.cpu_count() or 1)
+    return {"draws": plan.draws, "tune": plan.warmup, "chains": plan.chains, "cores": cores}
+
+
+def _outcome(trace: Any, seconds: float, compile_seconds: float) -> Outcome:
+    stats = (trace["sample_stats"], trace["warmup_sample_stats"])
+    return Outcome(
+        {str(name): np.asarray(values) for name, values in trace["posterior"].data_vars.items()},
+        sum(int(group["n_steps"].sum()) for group in stats),
+        seconds,
+        compile_seconds,
+        int(stats[0]["diverging"].sum()),
+    )

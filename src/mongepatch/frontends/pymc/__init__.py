@@ -1,0 +1,1 @@
+"""PyMC models as targets. Importing this package imports pymc and numpyro."""

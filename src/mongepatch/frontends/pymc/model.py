@@ -1,0 +1,86 @@
+"""A PyMC model as functions of flat positions: its density, and the values of its variables."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch.errors import ModelError
+from mongepatch.frontends.pymc.checks import blame, check_fixed, check_model
+from mongepatch.frontends.pymc.graph import jaxified
+from mongepatch.targets.layout import Layout
+
+JITTER = 1.0
+"""Chains start within this distance of PyMC's initial point in every unconstrained coordinate, as PyMC's own do."""
+
+
+class Model:
+    """A model whose density and values can be asked for at any flat position.
+
+    The coordinates are PyMC's value variables, in the order of its free variables and by their names.
+    """
+
+    def __init__(self, model: Any) -> None:
+        check_model(model)
+        self.pymc = model
+        self._inputs = [model.rvs_to_values[variable] for variable in model.free_RVs]
+        point = _initial_point(model)
+        values = [np.asarray(point[variable.name]) for variable in self._inputs]
+        names = tuple(variable.name for variable in model.free_RVs)
+        self.layout = Layout(names, tuple(value.shape for value in values))
+        self._start = np.concatenate([value.ravel() for value in values])
+        self._density = self._density_of(None)
+        shown = [*model.free_RVs, *model.deterministics]
+        self._shown = tuple(variable.name for variable in shown)
+        self._values = self.function(shown)
+
+    def log_density(self, position: Vector) -> Scalar:
+        """ℓ with the Jacobians of all transforms."""
+        (value,) = self._density(position)
+        return jnp.asarray(value, position.dtype)
+
+    def values(self, position: Vector) -> dict[str, jax.Array]:
+        """What results show: free and deterministic variables at a position."""
+        return dict(zip(self._shown, map(jnp.asarray, self._values(position)), strict=True))
+
+    def start(self, key: PRNGKey) -> Vector:
+        """PyMC's initial point, jittered."""
+        jitter = jax.random.uniform(key, (self.layout.size,), jnp.result_type(float), -JITTER, JITTER)
+        return jnp.asarray(self._start, jitter.dtype) + jitter
+
+    def function(self, graphs: Sequence[Any]) -> Callable[[Vector], tuple[jax.Array, ...]]:
+        """What graphs of the model's random variables are at a position."""
+        return self._at_positions(self.pymc.replace_rvs_by_values(list(graphs)) if graphs else [])
+
+    def log_densities(self, variable: Any) -> Any:
+        """The graph of the log densities of a variable's entries, without the Jacobian of its transform."""
+        (graph,) = self.pymc.logp(vars=[variable], jacobian=False, sum=False)
+        return graph
+
+    def _density_of(self, variables: list[Any] | None) -> Callable[[Vector], tuple[jax.Array, ...]]:
+        position = jax.ShapeDtypeStruct((self.layout.size,), jnp.result_type(float))
+        try:
+            graph = self.pymc.logp(vars=variables)
+            check_fixed(self.pymc, graph)
+            density = self._at_positions([graph])
+            jax.eval_shape(density, position)
+        except ModelError:
+            raise
+        except Exception as error:
+            raise (error if variables else blame(self.pymc, self._density_of, error)) from error
+        return density
+
+    def _at_positions(self, graphs: list[Any]) -> Callable[[Vector], tuple[jax.Array, ...]]:
+        function = jaxified(self._inputs, graphs, self.pymc.check_bounds)
+        return lambda position: function(*self.layout.named(position).values())
+
+
+def _initial_point(model: Any) -> dict[str, Any]:
+    try:
+        point: dict[str, Any] = model.initial_point(random_seed=0)
+    except Exception as error:
+        raise ModelError(f"PyMC finds no initial point for the model: {type(error).__name__}: {error}") from error
+    return point
