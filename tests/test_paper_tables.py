@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray
 
 from mongepatch import datasets
 from mongepatch.bench.quiet import sample_quietly
@@ -11,6 +12,8 @@ from mongepatch.paper import figure_5, figure_6, funnels, regressions, table_2
 from mongepatch.paper.compiled_funnel import CompiledFunnel
 from mongepatch.paper.style import styled
 from mongepatch.targets import funnel
+
+RNG = np.random.default_rng(0)
 
 
 @pytest.fixture(autouse=True)
@@ -121,6 +124,21 @@ def test_a_capped_size_is_at_most_the_draws_and_others_are_not():
     assert found["bulk"].max() > 200
     assert found["least"] <= min(found["bulk"][0], found["tail"][0])
     assert found["capped"][0] <= found["capped"][1]
+
+
+def test_a_chain_that_stands_still_is_worth_nothing():
+    still = xarray.DataTree.from_dict(
+        {
+            "posterior": xarray.Dataset(
+                {"beta": (("chain", "draw", "column"), np.stack([np.zeros((100, 2)), RNG.normal(size=(100, 2))]))},
+                attrs={"sampling_time": 1.0},
+            ),
+            "sample_stats": xarray.Dataset(
+                {name: (("chain", "draw"), np.ones((2, 100))) for name in ("acceptance_rate", "diverging", "n_grad")}
+            ),
+        }
+    )
+    assert regressions.worth(still)["capped"].max() <= 50
 
 
 def regression_run(data, sampler, capped, least=100.0, seconds=1.0):

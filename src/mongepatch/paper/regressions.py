@@ -92,7 +92,8 @@ def worth(tree: "DataTree") -> Numbers:
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     draws = posterior.sizes["draw"]
     alone = [ess(posterior.isel(chain=[i]), method="mean")["beta"].values for i in range(posterior.sizes["chain"])]
-    capped = np.minimum(np.stack(alone), draws).mean(axis=0)
+    moving = np.ptp(posterior["beta"].values, axis=1) > 0  # of a chain that stands still ArviZ makes the best of all
+    capped = np.where(moving, np.minimum(np.stack(alone), draws), 0.0).mean(axis=0)
     bulk, tail = ess(posterior)["beta"].values, ess(posterior, method="tail")["beta"].values
     squares = ess((posterior - posterior.mean(("chain", "draw"))) ** 2)["beta"].values
     return {

@@ -6,7 +6,7 @@ from typing import Any
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.printed import TABLE_2
 from mongepatch.paper.regressions import DATA, SAMPLERS, TUNED, measured
-from mongepatch.paper.style import CYCLE, canvas
+from mongepatch.paper.style import CYCLE, INK, PALE, canvas
 from mongepatch.paper.verdicts import graded, held
 
 WARMUP = 1000
@@ -37,33 +37,34 @@ def tasks(size: Size) -> list[Task]:
 
 
 def present(results: Results) -> Section:
-    """A bar for each sampler, the table, and the claims."""
+    """A dot for each sampler, the table, and the claims."""
     runs = sorted(results.values(), key=lambda run: (list(DATA).index(run["data"]), SAMPLERS.index(run["sampler"])))
     claims = _claims(runs)
-    return Section((_bars(runs, claims),), (_table(runs),), claims)
+    return Section((_dots(runs, claims),), (_table(runs),), claims)
 
 
-def _bars(runs: list[Numbers], claims: Sequence[Claim]) -> Figure:
+def _dots(runs: list[Numbers], claims: Sequence[Claim]) -> Figure:
     found = [data for data in DATA if any(run["data"] == data for run in runs)]
     figure, axes = canvas(1, len(found), height=3.4, sharey=True)
     for axis, data in zip(axes[0], found, strict=True):
         some = {run["sampler"]: _per_gradient(run) for run in runs if run["data"] == data}
         names = [sampler for sampler in reversed(SAMPLERS) if sampler in some]
-        axis.barh(names, [some[name] for name in names], color=[_colour(name) for name in names])
-        axis.set(xscale="log", title=DATA[data])
+        axis.hlines(names, 0.1, [some[name] for name in names], color=PALE, linewidth=1)
+        axis.scatter([some[name] for name in names], names, color=[_colour(name) for name in names], zorder=2)
+        axis.set(xscale="log", xlim=(0.1, 1000), title=DATA[data])
     figure.supxlabel("least effective size per 1000 gradient-equivalents")
     caption = (
         "What 1000 gradient-equivalents buy: the least effective size of all coefficients, of bulk, tails and squares. "
-        "Hessian products and Jacobians are counted. The second bar is plain HMC at the ε and L of LMC-Monge. "
+        "Hessian products and Jacobians are counted. The second dot is plain HMC at the ε and L of LMC-Monge. "
         f"{held(claims)}"
     )
     return Figure(
-        "table-2", figure, caption, "Bars of effective size per 1000 gradients, for each dataset and sampler."
+        "table-2", figure, caption, "Effective sizes per 1000 gradients as dots, for each dataset and sampler."
     )
 
 
 def _colour(sampler: str) -> str:
-    return CYCLE[0] if sampler == MONGE else CYCLE[1] if sampler == CONTROL else "#999999"
+    return CYCLE[0] if sampler == MONGE else CYCLE[1] if sampler == CONTROL else INK
 
 
 def _table(runs: list[Numbers]) -> Table:
