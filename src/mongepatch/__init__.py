@@ -13,7 +13,7 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
 )
-from mongepatch.frontends import from_numpyro
+from mongepatch.frontends import from_numpyro, from_stan
 from mongepatch.integrators import Path, integrate
 from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
 from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
@@ -51,6 +51,7 @@ __all__ = [
     "datasets",
     "explicit_rmhmc",
     "from_numpyro",
+    "from_stan",
     "frontends",
     "integrate",
     "integrators",

@@ -1,12 +1,13 @@
 """Front ends: models written for other libraries, as targets. Each library is imported where it is used."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from mongepatch._extras import require
 from mongepatch.targets import Target
 
-__all__ = ["from_numpyro"]
+__all__ = ["from_numpyro", "from_stan"]
 
 
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target:
@@ -23,3 +24,25 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     from mongepatch.frontends.numpyro.build import build
 
     return build(model, args, kwargs)
+
+
+def from_stan(program: str | Path, data: Mapping[str, Any] | str | Path | None = None, *, seed: int = 0) -> Target:
+    """A target from a Stan program and its data.
+
+    Its log density is Stan's, of unconstrained parameters with the Jacobians of their transforms, up to a constant; it,
+    its gradient and products with its Hessian are computed by Stan, called from compiled JAX programs. Results have
+    parameters, transformed parameters and generated quantities by Stan's names and in Stan's shapes. A program does not
+    say what its residuals are, so that there is no patch: the metrics are the Euclidean and the Monge one.
+
+    Args:
+        program: the code of a Stan program, or the path of a `.stan` file.
+        data: by name, or the path of a JSON file.
+        seed: of random numbers in the blocks `generated quantities` and `transformed data`.
+
+    Raises:
+        ModelError: the program has errors, or Stan does not take the data.
+        MissingExtraError: nothing that compiles Stan programs is installed.
+    """
+    from mongepatch.frontends.stan.build import build
+
+    return build(program, data, seed)
