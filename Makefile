@@ -24,7 +24,7 @@ test: check
 	$(BIN)/pytest -n auto --dist loadfile
 
 test-all: check
-	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow"
+	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow" tests external_tests
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
