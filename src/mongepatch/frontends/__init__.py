@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from mongepatch._extras import require
 from mongepatch.targets import Target
@@ -26,7 +26,13 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     return build(model, args, kwargs)
 
 
-def from_stan(program: str | Path, data: Mapping[str, Any] | str | Path | None = None, *, seed: int = 0) -> Target:
+def from_stan(
+    program: str | Path,
+    data: Mapping[str, Any] | str | Path | None = None,
+    *,
+    seed: int = 0,
+    hessian: Literal["exact", "differences"] = "exact",
+) -> Target:
     """A target from a Stan program and its data.
 
     Its log density is Stan's, of unconstrained parameters with the Jacobians of their transforms, up to a constant; it,
@@ -38,6 +44,8 @@ def from_stan(program: str | Path, data: Mapping[str, Any] | str | Path | None =
         program: the code of a Stan program, or the path of a `.stan` file.
         data: by name, or the path of a JSON file.
         seed: of random numbers in the blocks `generated quantities` and `transformed data`.
+        hessian: how the Monge metric gets its products with the Hessian: "exact", by Stan's second derivatives where
+            it has them, or "differences", of two gradients, which is faster where there are many data.
 
     Raises:
         ModelError: the program has errors, or Stan does not take the data.
@@ -45,4 +53,4 @@ def from_stan(program: str | Path, data: Mapping[str, Any] | str | Path | None =
     """
     from mongepatch.frontends.stan.build import build
 
-    return build(program, data, seed)
+    return build(program, data, seed, hessian)

@@ -23,11 +23,17 @@
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mongepatch {
 
-using Model = std::shared_ptr<stan::model::model_base>;
+struct Known {
+  std::unique_ptr<stan::model::model_base> model;
+  bool is_exact;  // whether products with Hessians are Stan's own, and not differences
+};
+
+using Model = std::shared_ptr<Known>;
 using Vector = Eigen::VectorXd;
 using Row = Eigen::Map<Vector>;
 using ConstRow = Eigen::Map<const Vector>;
@@ -58,18 +64,10 @@ struct LogDensity {
 // Each thread that derives needs a tape of its own.
 void begin_tape() { static thread_local stan::math::ChainableStack tape; }
 
-#ifdef STAN_MODEL_FVAR_VAR
-Vector product(const LogDensity& density, const Vector& x, const Vector& v) {
-  double value;
-  Vector made(x.size());
-  stan::math::hessian_times_vector(density, x, v, value, made);
-  return made;
-}
-#else
-// Hv ≈ (g(x + tv) − g(x − tv))/2t, for densities that can be derived but once. No coordinate moves by more than the cube
-// root of the rounding unit, where what rounding costs is what curvature costs; or by that share of itself where it is
-// above 1: unconstrained coordinates are about 1 in size. t goes with 1/|v|, so that c·v has c times the product.
-Vector product(const LogDensity& density, const Vector& x, const Vector& v) {
+// Hv ≈ (g(x + tv) − g(x − tv))/2t. No coordinate moves by more than the cube root of the rounding unit, where what
+// rounding costs is what curvature costs; or by that share of itself where it is above 1: unconstrained coordinates are
+// about 1 in size. t goes with 1/|v|, so that c·v has c times the product.
+Vector difference(const LogDensity& density, const Vector& x, const Vector& v) {
   const double reach = (v.array().abs() / x.array().abs().max(1.0)).maxCoeff();
   if (reach == 0.0) return Vector::Zero(x.size());
   const double t = std::cbrt(std::numeric_limits<double>::epsilon()) / reach;
@@ -80,17 +78,47 @@ Vector product(const LogDensity& density, const Vector& x, const Vector& v) {
   stan::math::gradient(density, behind, value, back);
   return (there - back) / (2.0 * t);
 }
+
+Vector product(const LogDensity& density, const Vector& x, const Vector& v, bool is_exact) {
+#ifdef STAN_MODEL_FVAR_VAR
+  if (is_exact) {
+    double value;
+    Vector made(x.size());
+    stan::math::hessian_times_vector(density, x, v, value, made);
+    return made;
+  }
 #endif
+  return difference(density, x, v);
+}
+
+// A generator that is good for one draw. Stan's way to seed one takes 200 microseconds, more than most draws; the words of
+// the state may be any numbers below 2^61 − 1, here those of SplitMix64.
+template <int size, unsigned int multiplier, boost::int64_t special>
+void seed(boost::random::mixmax_engine<size, multiplier, special>& generator, std::uint64_t number) {
+  const std::uint64_t modulus = (std::uint64_t(1) << 61) - 1;
+  std::uint64_t sum = 0;
+  std::ostringstream words;
+  for (int i = 0; i < size; ++i) {
+    std::uint64_t word = (number += 0x9e3779b97f4a7c15);
+    word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9;
+    word = (word ^ (word >> 27)) * 0x94d049bb133111eb;
+    word = ((word ^ (word >> 31)) >> 3) % modulus;
+    sum = ((sum + word) & modulus) + ((sum + word) >> 61);
+    words << ' ' << word;
+  }
+  std::istringstream state(std::to_string(size) + " 1 " + std::to_string(sum) + words.str());
+  state >> generator;
+}
 
 void write(const std::string& text, char* out, long capacity) {
   std::strncpy(out, text.c_str(), capacity - 1);
   out[capacity - 1] = '\0';
 }
 
-void gradients(stan::model::model_base& model, long count, const double* x, double* values, double* slopes) {
+void gradients(Known& known, long count, const double* x, double* values, double* slopes) {
   begin_tape();
-  const LogDensity density{model};
-  const long size = model.num_params_r();
+  const LogDensity density{*known.model};
+  const long size = known.model->num_params_r();
   Vector position(size), slope(size);
   for (long i = 0; i < count; ++i) {
     try {
@@ -104,14 +132,14 @@ void gradients(stan::model::model_base& model, long count, const double* x, doub
   }
 }
 
-void products(stan::model::model_base& model, long count, const double* x, const double* v, double* out) {
+void products(Known& known, long count, const double* x, const double* v, double* out) {
   begin_tape();
-  const LogDensity density{model};
-  const long size = model.num_params_r();
+  const LogDensity density{*known.model};
+  const long size = known.model->num_params_r();
   for (long i = 0; i < count; ++i) {
     Row made(out + i * size, size);
     try {
-      made = product(density, ConstRow(x + i * size, size), ConstRow(v + i * size, size));
+      made = product(density, ConstRow(x + i * size, size), ConstRow(v + i * size, size), known.is_exact);
     } catch (const std::exception&) {
       made.setConstant(NOT_A_NUMBER);
     }
@@ -122,11 +150,18 @@ void products(stan::model::model_base& model, long count, const double* x, const
 
 extern "C" {
 
-int mongepatch_create(std::uint32_t number, const char* json, unsigned int seed, char* message, long capacity) {
+int mongepatch_create(std::uint32_t number, const char* json, unsigned int seed, int exact, char* message,
+                      long capacity) {
   try {
     std::istringstream stream(json);
     stan::json::json_data data(stream);
-    mongepatch::Model model(&new_model(data, seed, nullptr));
+#ifdef STAN_MODEL_FVAR_VAR
+    const bool is_exact = exact != 0;
+#else
+    const bool is_exact = false;  // not all of Stan can be derived twice
+#endif
+    std::unique_ptr<stan::model::model_base> built(&new_model(data, seed, nullptr));
+    mongepatch::Model model(new mongepatch::Known{std::move(built), is_exact});
     std::lock_guard<std::mutex> lock(mongepatch::guard);
     mongepatch::models[number] = model;
     return 0;
@@ -141,21 +176,14 @@ void mongepatch_destroy(std::uint32_t number) {
   mongepatch::models.erase(number);
 }
 
-long mongepatch_dimension(std::uint32_t number) { return mongepatch::model_of(number)->num_params_r(); }
+long mongepatch_dimension(std::uint32_t number) { return mongepatch::model_of(number)->model->num_params_r(); }
 
-// Whether products with Hessians are exact. Not all of Stan can be derived twice.
-int mongepatch_is_exact() {
-#ifdef STAN_MODEL_FVAR_VAR
-  return 1;
-#else
-  return 0;
-#endif
-}
+int mongepatch_is_exact(std::uint32_t number) { return mongepatch::model_of(number)->is_exact; }
 
 // Stan's names of all scalars of a draw, one a line; returns the length of the text.
 long mongepatch_names(std::uint32_t number, char* out, long capacity) {
   std::vector<std::string> names;
-  mongepatch::model_of(number)->constrained_param_names(names, true, true);
+  mongepatch::model_of(number)->model->constrained_param_names(names, true, true);
   std::string text;
   for (const std::string& name : names) text += name + "\n";
   if (capacity > 0) mongepatch::write(text, out, capacity);
@@ -174,15 +202,17 @@ void mongepatch_products(std::uint32_t number, long count, const double* x, cons
 void mongepatch_constrain(std::uint32_t number, long count, const double* x, const std::uint32_t* seeds, long width,
                           double* out) {
   mongepatch::begin_tape();
-  const mongepatch::Model model = mongepatch::model_of(number);
-  const long size = model->num_params_r();
+  const mongepatch::Model known = mongepatch::model_of(number);
+  const stan::model::model_base& model = *known->model;
+  const long size = model.num_params_r();
+  auto rng = stan::services::util::create_rng(0, 1);
   mongepatch::Vector position(size), values;
   std::fill(out, out + count * width, mongepatch::NOT_A_NUMBER);
   for (long i = 0; i < count; ++i) {
     try {
-      auto rng = stan::services::util::create_rng(seeds[i], 1);
+      mongepatch::seed(rng, seeds[i]);
       position = mongepatch::ConstRow(x + i * size, size);
-      model->write_array(rng, position, values, true, true, nullptr);
+      model.write_array(rng, position, values, true, true, nullptr);
       std::copy_n(values.data(), std::min<long>(values.size(), width), out + i * width);
     } catch (const std::exception&) {
     }
@@ -222,7 +252,7 @@ ffi::Error xla_products(Number number, ffi::Buffer<type> x, ffi::Buffer<type> v,
   if (!model) return gone();
   const std::vector<double> positions = doubles(x), vectors = doubles(v);
   std::vector<double> made(positions.size());
-  products(*model, positions.size() / model->num_params_r(), positions.data(), vectors.data(), made.data());
+  products(*model, positions.size() / model->model->num_params_r(), positions.data(), vectors.data(), made.data());
   std::copy(made.begin(), made.end(), out->typed_data());
   return ffi::Error::Success();
 }

@@ -34,16 +34,16 @@ class Bridged:
     maker = "compiled by BridgeStan, products with Hessians by BridgeStan"
     library = ""
 
-    def __init__(self, program: Program, data: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, program: Program, data: Mapping[str, Any], seed: int, *, exact: bool = True) -> None:
         import bridgestan
 
-        name = hashlib.blake2b(program.code.encode(), digest_size=16).hexdigest()
+        name = hashlib.blake2b(f"{exact}\n{program.code}".encode(), digest_size=16).hexdigest()
         file = cache_folder("bridgestan") / f"mongepatch_{name}.stan"
         if not file.is_file():  # a new date would have it compiled again
             keep(file, program.code)
         includes = [f"--include-paths={program.folder}"] if program.folder else []
         try:
-            library = bridgestan.compile_model(file, stanc_args=includes, make_args=list(_MAKE))
+            library = bridgestan.compile_model(file, stanc_args=includes, make_args=list(_MAKE if exact else _MAKE[:1]))
         except RuntimeError:
             try:  # not all of Stan can be derived twice: BridgeStan then differences gradients by itself
                 library = bridgestan.compile_model(file, stanc_args=includes, make_args=list(_MAKE[:1]))

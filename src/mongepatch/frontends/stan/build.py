@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
-from mongepatch.errors import ModelError
+from mongepatch.errors import ModelError, SettingError
 from mongepatch.frontends.stan import bridged, callbacks
 from mongepatch.frontends.stan.backend import Backend
 from mongepatch.frontends.stan.compiled import Compiled
@@ -21,11 +21,18 @@ RADIUS = 2.0
 """Chains start within this distance of 0 in every unconstrained coordinate, as Stan's do."""
 
 
-def build(program: Any, data: Any, seed: int) -> Target:
+def build(program: Any, data: Any, seed: int, hessian: str) -> Target:
     """The target of a program with its data."""
     given, seed = data_from(data), whole_number("seed", seed, least=0)
-    make = Compiled if find_spec("httpstan") or not bridged.is_available() else bridged.Bridged
-    return target_of(make(program_from(program), given, seed), given, seed)
+    if seed >= 2**32:
+        raise SettingError(f"seed must be below 2^32, as Stan's is; it is {seed}.")
+    if hessian not in ("exact", "differences"):
+        raise SettingError(f'hessian must be "exact" or "differences"; it is {hessian!r}.')
+    code = program_from(program)
+    # Ours comes first: XLA calls it without Python, and it does all chains in one call.
+    if bridged.is_available() and find_spec("httpstan") is None:
+        return target_of(bridged.Bridged(code, given, seed, exact=hessian == "exact"), given, seed)
+    return target_of(Compiled(code, given, seed, exact=hessian == "exact"), given, seed)
 
 
 def target_of(model: Backend, data: dict[str, Any], seed: int) -> Target:

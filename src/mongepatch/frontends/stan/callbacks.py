@@ -13,8 +13,10 @@ from weakref import WeakValueDictionary
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
 from mongepatch._typing import Scalar, Vector
+from mongepatch.errors import LogDensityError
 from mongepatch.frontends.stan.backend import Backend
 
 Number: TypeAlias = jax.Array
@@ -57,8 +59,26 @@ def _value_and_gradient(engine: str, number: Number, x: Vector) -> tuple[Scalar,
 def _gradient_jvp(engine: str, primals: Any, tangents: Any) -> Any:
     (number, x), v = primals, tangents[1]
     value, gradient = _value_and_gradient(engine, number, x)
-    product = _call(engine, "products", _products, jax.ShapeDtypeStruct(x.shape, x.dtype), number, x, v)
-    return (value, gradient), (gradient @ v, product)
+    return (value, gradient), (gradient @ v, _product(engine, number, x, v))
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _product(engine: str, number: Number, x: Vector, v: Vector) -> Vector:
+    made: Vector = _call(engine, "products", _products, jax.ShapeDtypeStruct(x.shape, x.dtype), number, x, v)
+    return made
+
+
+def _product_jvp(engine: str, primals: Any, tangents: Any) -> tuple[Vector, Vector]:
+    (number, x, v), (_, x_change, v_change) = primals, tangents
+    if not isinstance(x_change, SymbolicZero):
+        raise LogDensityError(
+            "A density of Stan can be derived twice, and what was asked for derives it three times: take the Euclidean "
+            'or the Monge metric with kernel="lmc" or "mmala".'
+        )
+    return _product(engine, number, x, v), _product(engine, number, x, v_change)
+
+
+_product.defjvp(_product_jvp, symbolic_zeros=True)
 
 
 def _call(engine: str, name: str, callback: Any, shapes: Any, number: Number, *arrays: jax.Array) -> Any:

@@ -21,19 +21,19 @@ _LONGEST = 4096
 class Compiled:
     """A Stan model with its data, compiled with httpstan."""
 
-    def __init__(self, program: Program, data: Mapping[str, Any], seed: int) -> None:
+    def __init__(self, program: Program, data: Mapping[str, Any], seed: int, *, exact: bool = True) -> None:
         path = library_of(program)
         self._functions, self.library = _loaded(path)
         self.number = next(numbers)
         message = ctypes.create_string_buffer(_LONGEST)
         if self._functions.mongepatch_create(
-            self.number, json_of(data).encode(), ctypes.c_uint(seed), message, ctypes.c_long(_LONGEST)
+            self.number, json_of(data).encode(), ctypes.c_uint(seed), int(exact), message, ctypes.c_long(_LONGEST)
         ):
             raise ModelError(refusal(message.value.decode(errors="replace"), data))
         self.dimension = int(self._functions.mongepatch_dimension(self.number))
         self.columns = self._names()
-        exact = "exactly" if self._functions.mongepatch_is_exact() else "by differences of gradients"
-        self.maker = f"compiled with httpstan, products with Hessians {exact}"
+        how = "exactly" if self._functions.mongepatch_is_exact(self.number) else "by differences of gradients"
+        self.maker = f"compiled with httpstan, products with Hessians {how}"
 
     def __del__(self) -> None:
         if hasattr(self, "number"):  # it has come as far as that
