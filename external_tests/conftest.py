@@ -15,3 +15,10 @@ def optimized():
     jax.config.update("jax_disable_most_optimizations", False)
     yield
     jax.config.update("jax_disable_most_optimizations", True)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def forget_programs():
+    """Lets go of the compiled programs of a file."""
+    yield
+    jax.clear_caches()

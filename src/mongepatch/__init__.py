@@ -13,7 +13,7 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
 )
-from mongepatch.frontends import from_numpyro, from_pymc, sample_pymc
+from mongepatch.frontends import from_numpyro, from_pymc, from_stan, sample_pymc
 from mongepatch.integrators import Path, integrate
 from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
 from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
@@ -52,6 +52,7 @@ __all__ = [
     "explicit_rmhmc",
     "from_numpyro",
     "from_pymc",
+    "from_stan",
     "frontends",
     "integrate",
     "integrators",

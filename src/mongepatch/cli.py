@@ -210,3 +210,24 @@ def pymc(
     from mongepatch.bench import pymc as module
 
     module.run(draws, range(seeds))
+
+
+@bench.command()
+def posteriordb(
+    folder: Annotated[Path, typer.Argument(help="A folder of posteriordb's data and reference draws.")],
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)] = 2000,
+    seed: Annotated[int, typer.Option(help="The seed.", min=0)] = 0,
+    only: Annotated[list[str] | None, typer.Option(help="Names of posteriors; by default all.")] = None,
+) -> None:
+    """Posteriors of posteriordb through every front end that has them, beside the reference draws."""
+    from mongepatch.bench.posteriordb import run
+
+    run(folder, draws, seed, only or ())
+
+
+@bench.command()
+def stan(rounds: Rounds = 7) -> None:
+    """What it costs that a density is Stan's and not JAX's."""
+    from mongepatch.bench import stan as module
+
+    module.run(rounds=rounds)

@@ -1,7 +1,8 @@
 """Front ends: models written for other libraries, as targets. Each library is imported where it is used."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 from mongepatch._extras import require, require_at_least
 from mongepatch.targets import Target
@@ -9,7 +10,7 @@ from mongepatch.targets import Target
 if TYPE_CHECKING:
     from xarray import DataTree
 
-__all__ = ["from_numpyro", "from_pymc", "sample_pymc"]
+__all__ = ["from_numpyro", "from_pymc", "from_stan", "sample_pymc"]
 
 _PYMC = "5.28"
 """The least version of PyMC that is known to work."""
@@ -71,3 +72,33 @@ def sample_pymc(
 def _require_pymc(purpose: str) -> None:
     require_at_least("pymc", _PYMC, "pymc", purpose)
     require("numpyro", "pymc", purpose)
+
+
+def from_stan(
+    program: str | Path,
+    data: Mapping[str, Any] | str | Path | None = None,
+    *,
+    seed: int = 0,
+    hessian: Literal["exact", "differences"] = "exact",
+) -> Target:
+    """A target from a Stan program and its data.
+
+    Its log density is Stan's, of unconstrained parameters with the Jacobians of their transforms, up to a constant; it,
+    its gradient and products with its Hessian are computed by Stan, called from compiled JAX programs. Results have
+    parameters, transformed parameters and generated quantities by Stan's names and in Stan's shapes. A program does not
+    say what its residuals are, so that there is no patch: the metrics are the Euclidean and the Monge one.
+
+    Args:
+        program: the code of a Stan program, or the path of a `.stan` file.
+        data: by name, or the path of a JSON file.
+        seed: of random numbers in the blocks `generated quantities` and `transformed data`.
+        hessian: how the Monge metric gets its products with the Hessian: "exact", by Stan's second derivatives where
+            it has them, or "differences", of two gradients, which is faster where there are many data.
+
+    Raises:
+        ModelError: the program has errors, or Stan does not take the data.
+        MissingExtraError: nothing that compiles Stan programs is installed.
+    """
+    from mongepatch.frontends.stan.build import build
+
+    return build(program, data, seed, hessian)

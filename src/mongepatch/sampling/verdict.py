@@ -97,7 +97,8 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
         return
     rhat = require("arviz_stats", "sample", "mongepatch.sample").rhat
     everything = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
-    worst = {str(name): float(values.max()) for name, values in rhat(everything, method="split").items()}
+    with np.errstate(invalid="ignore"):  # entries that never change, as of triangular matrices, have none
+        worst = {str(name): float(values.max()) for name, values in rhat(everything, method="split").items()}
     name = max(worst, key=lambda name: worst[name] if np.isfinite(worst[name]) else np.inf)
     if not worst[name] <= WORST_R_HAT:
         levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].mean("draw"))[:8])
@@ -110,7 +111,8 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
 
 def _moving(posterior: "Dataset") -> "Dataset":
     """Without what is the same in every draw, like constants of a model, which have no R̂; flags as numbers."""
-    moving = posterior[[name for name, values in posterior.items() if (values != values.values.flat[0]).any()]]
+    first = posterior.isel(chain=0, draw=0)
+    moving = posterior[[name for name, values in posterior.items() if (values != first[name]).any()]]
     return moving.map(lambda values: values.astype(float) if values.dtype == bool else values)
 
 

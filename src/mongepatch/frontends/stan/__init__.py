@@ -1,0 +1,1 @@
+"""Stan models as targets. Imported only when asked for."""
