@@ -290,8 +290,11 @@ def test_models_that_stan_derives_once_have_differences():
     assert not jax.jvp(jax.grad(target), (jnp.zeros(2),), (jnp.zeros(2),))[1].any()
 
 
-def test_programs_and_data_may_be_files_and_the_same_model_is_compiled_once(tmp_path):
+def test_programs_and_data_may_be_files(tmp_path, monkeypatch):
     (tmp_path / "schools.stan").write_text(SCHOOLS)
+    included = SCHOOLS.replace("mu ~ normal(0, 5);", "#include prior.stan\n")
+    (tmp_path / "included.stan").write_text(included)
+    (tmp_path / "prior.stan").write_text("mu ~ normal(0, 5);\n")
     (tmp_path / "data.json").write_text(
         json.dumps({name: np.asarray(value).tolist() for name, value in SCHOOLS_DATA.items()})
     )
@@ -299,6 +302,10 @@ def test_programs_and_data_may_be_files_and_the_same_model_is_compiled_once(tmp_
     expected = mp.from_stan(SCHOOLS, SCHOOLS_DATA)(x)
     assert mp.from_stan(tmp_path / "schools.stan", tmp_path / "data.json")(x) == expected
     assert mp.from_stan(str(tmp_path / "schools.stan"), str(tmp_path / "data.json"))(x) == expected
+    with monkeypatch.context() as patch:
+        patch.setenv("CXX", "no-such-compiler")  # whoever got here wanted to compile
+        with pytest.raises(mp.ModelError, match="no-such-compiler"):
+            mp.from_stan(tmp_path / "included.stan", SCHOOLS_DATA)
 
 
 def test_a_density_that_stan_rejects_is_no_error():

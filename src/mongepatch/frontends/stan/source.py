@@ -12,7 +12,7 @@ from mongepatch.errors import DataError, ModelError
 
 
 class Program(NamedTuple):
-    """The text of a Stan program, and the folder in which its `#include`s are looked for."""
+    """The text of a Stan program, and the folder in which its `#include`s are looked for, if it has any."""
 
     code: str
     folder: Path | None
@@ -23,9 +23,11 @@ def program_from(program: Any) -> Program:
     if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program and program.endswith(".stan")):
         path = Path(program)
         try:
-            return Program(path.read_text(encoding="utf-8"), path.resolve().parent)
+            code = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ModelError(f"The Stan program {path} cannot be read: {error}") from error
+        # stanc writes the folder into the model, which would be compiled again for each place that it is read from.
+        return Program(code, path.resolve().parent if "#include" in code else None)
     if not isinstance(program, str) or not program.strip():
         raise ModelError(
             f"A Stan program is given as its code, or as the path of a .stan file; it is {type(program).__name__}."
