@@ -115,12 +115,14 @@ def test_there_is_an_example_of_everything(examples, module, member):
     assert covered == set(classes(module, member)), "add an example of what is new to this file"
 
 
-def size(kernel, metric):
-    """Chains and draws: fewer where a draw takes hundreds of products."""
+def size(kernel, metric, trajectory):
+    """Chains and draws: fewer where a draw takes hundreds of products, or where thousands of trees are waited for."""
     matrix_free = metric in ("Euclidean", "Monge")
     if isinstance(kernel, kernels.RMHMC):
         return (2000, 10) if matrix_free else (1000, 8)
-    return (8000, 60) if matrix_free else (4000, 25)
+    if not matrix_free:
+        return 4000, 25
+    return (8000, 25) if isinstance(trajectory, mp.NUTS) else (8000, 60)
 
 
 def settings(kernel, metric):
@@ -131,13 +133,13 @@ def settings(kernel, metric):
 
 @pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
 def test_exact_draws_stay_exact(kernel, metric, trajectory):
-    look(kernel, metric, trajectory, settings(kernel, metric), *size(kernel, metric))
+    look(kernel, metric, trajectory, settings(kernel, metric), *size(kernel, metric, trajectory))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kernel", "metric", "trajectory"), list(combinations()))
 def test_exact_draws_stay_exact_for_long(kernel, metric, trajectory):
-    chains, draws = size(kernel, metric)
+    chains, draws = size(kernel, metric, trajectory)
     look(kernel, metric, trajectory, settings(kernel, metric), 4 * chains, draws)
 
 
