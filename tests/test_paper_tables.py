@@ -183,13 +183,21 @@ def test_presets_of_both_german_sets_are_the_papers():
 @pytest.mark.parametrize(("gain", "verdict"), [(1.0, "does not hold"), (1.6, "holds")])
 def test_figure_6_holds_where_some_metric_makes_better_draws(gain, verdict):
     run = {
-        "data": "heart", "alpha": np.asarray([0.0, 0.01, 0.1]), "least": np.asarray([100.0, 100.0 * gain, 5.0]),
+        "data": "heart", "alpha": np.asarray([0.0, 0.01, 0.1]), "least": np.asarray([400.0, 400.0 * gain, 5.0]),
         "n_grad": np.asarray([7e4, 3e5, 3e5]), "seconds": np.ones(3), "acceptance_rate": np.ones(3),
         "capped": np.full((3, 3), 900.0), "draws": 4000,
     }  # fmt: skip
     section = figure_6.present({"heart": run})
     assert section.claims[0].verdict == verdict
     assert len(section.tables[0].rows) == 3
+
+
+def test_figure_6_does_not_judge_by_a_handful_of_effective_draws():
+    run = {
+        "data": "german", "alpha": np.asarray([0.0, 0.01]), "least": np.asarray([10.0, 35.0]), "n_grad": np.ones(2),
+        "seconds": np.ones(2), "acceptance_rate": np.ones(2), "capped": np.full((2, 3), 9.0), "draws": 4000,
+    }  # fmt: skip
+    assert figure_6.present({"german": run}).claims[0].verdict == "not checked"
 
 
 def test_figure_6_sweeps_alpha_and_counts_a_flat_step_as_one_gradient():

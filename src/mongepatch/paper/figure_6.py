@@ -14,6 +14,8 @@ STEP_SIZE, NUM_STEPS, DRAWS, WARMUP = 0.09, 7, 3000, 500
 """The paper's."""
 CLOSE = 0.8
 """α = 0 does as well as the best where it reaches this share: effective sizes are known to about a tenth."""
+ENOUGH = 300
+"""Effective draws from which a comparison means something."""
 FLAT = 2e-4
 """Where α = 0 is drawn on a logarithmic axis."""
 
@@ -90,13 +92,16 @@ def _table(runs: list[Numbers]) -> Table:
 
 def _claim(runs: list[Numbers]) -> Claim:
     """Whether some α above 0 makes better draws than none."""
-    gains = {run["data"]: float(run["least"][1:].max() / run["least"][0]) for run in runs}
-    best = {run["data"]: float(run["alpha"][1:][run["least"][1:].argmax()]) for run in runs}
+    told = [run for run in runs if run["least"].max() >= ENOUGH]
+    gains = {run["data"]: float(run["least"][1:].max() / run["least"][0]) for run in told}
+    best = {run["data"]: float(run["alpha"][1:][run["least"][1:].argmax()]) for run in told}
+    rest = ", ".join(DATA[run["data"]] for run in runs if run["data"] not in gains)
     said = "; ".join(f"{DATA[data]} {gain:.2f} times at α = {best[data]:g}" for data, gain in gains.items())
     return Claim(
         "The optimal α depends on the problem, and is above 0: the metric makes better draws.",
         graded(gain > 1 / CLOSE for gain in gains.values()),
-        f"Least ESS at the best α above 0, against α = 0: {said}. Above {1 / CLOSE:.2f} counts as better, before cost.",
+        f"Least ESS at the best α above 0, against α = 0: {said or 'none'}. Above {1 / CLOSE:.2f} counts as better, "
+        f"before cost. Fewer than {ENOUGH} effective draws at any α, which tell nothing: {rest or 'none'}.",
     )
 
 

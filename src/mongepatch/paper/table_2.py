@@ -49,9 +49,9 @@ def _dots(runs: list[Numbers], claims: Sequence[Claim]) -> Figure:
     for axis, data in zip(axes[0], found, strict=True):
         some = {run["sampler"]: _per_gradient(run) for run in runs if run["data"] == data}
         names = [sampler for sampler in reversed(SAMPLERS) if sampler in some]
-        axis.hlines(names, 0.1, [some[name] for name in names], color=PALE, linewidth=1)
+        axis.hlines(names, 0.01, [some[name] for name in names], color=PALE, linewidth=1)
         axis.scatter([some[name] for name in names], names, color=[_colour(name) for name in names], zorder=2)
-        axis.set(xscale="log", xlim=(0.1, 1000), title=DATA[data])
+        axis.set(xscale="log", xlim=(0.01, 1000), title=DATA[data])
     figure.supxlabel("least effective size per 1000 gradient-equivalents")
     caption = (
         "What 1000 gradient-equivalents buy: the least effective size of all coefficients, of bulk, tails and squares. "
@@ -118,7 +118,7 @@ def _claim(text: str, runs: list[Numbers], rival: str, figure: Callable[[Numbers
     """Of LMC-Monge against a rival, who must stay below a share of its figure."""
     by = {(run["data"], run["sampler"]): figure(run) for run in runs}
     pairs = {data: (by[data, MONGE], by[data, rival]) for data in DATA if {(data, MONGE), (data, rival)} <= by.keys()}
-    said = "; ".join(f"{DATA[data]} {ours:.3g} against {theirs:.3g}" for data, (ours, theirs) in pairs.items())
+    said = "; ".join(f"{DATA[data]} {ours:,.0f} against {theirs:,.0f}" for data, (ours, theirs) in pairs.items())
     verdict = graded(theirs < CLOSE * ours for ours, theirs in pairs.values())
     return Claim(text, verdict, f"{figure.__doc__} LMC-Monge against {rival}: {said}.")
 
