@@ -36,16 +36,19 @@ def known_from(draws: Mapping[str, np.ndarray]) -> dict[str, Known]:
     return {name: known(values) for name, values in draws.items()}
 
 
-def largest_deviation(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> float:
-    """The largest difference of a mean or a standard deviation from the truth, in standard errors of both."""
-    deviations = []
+def deviations(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> dict[str, float]:
+    """Differences of every mean and standard deviation from the truth, in standard errors of both."""
+    found = {}
     for name, seen in known_from({name: draws[name] for name in truth}).items():
         right = truth[name]
-        deviations += [
-            abs(seen.mean - right.mean) / np.hypot(seen.mean_error, right.mean_error),
-            abs(seen.sd - right.sd) / np.hypot(seen.sd_error, right.sd_error),
-        ]
-    return float(np.max(deviations))
+        found[f"mean of {name}"] = abs(seen.mean - right.mean) / np.hypot(seen.mean_error, right.mean_error)
+        found[f"sd of {name}"] = abs(seen.sd - right.sd) / np.hypot(seen.sd_error, right.sd_error)
+    return found
+
+
+def largest_deviation(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> float:
+    """The largest of them."""
+    return float(np.max(list(deviations(draws, truth).values())))
 
 
 def flattened(draws: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,6 +9,7 @@ import numpy as np
 from mongepatch import baselines, datasets
 from mongepatch._extras import require
 from mongepatch._typing import Vector
+from mongepatch.bench.effective import smallest_ess
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.metrics import Euclidean, Fisher, Monge
 from mongepatch.paper.item import Numbers
@@ -95,12 +96,11 @@ def worth(tree: "DataTree") -> Numbers:
     moving = np.ptp(posterior["beta"].values, axis=1) > 0  # of a chain that stands still ArviZ makes the best of all
     capped = np.where(moving, np.minimum(np.stack(alone), draws), 0.0).mean(axis=0)
     bulk, tail = ess(posterior)["beta"].values, ess(posterior, method="tail")["beta"].values
-    squares = ess((posterior - posterior.mean(("chain", "draw"))) ** 2)["beta"].values
     return {
         "capped": np.asarray([capped.min(), capped.mean(), np.median(capped)]),
         "bulk": np.asarray([bulk.min(), bulk.mean(), np.median(bulk)]),
         "tail": np.asarray([tail.min(), tail.mean(), np.median(tail)]),
-        "least": float(min(bulk.min(), tail.min(), squares.min())),
+        "least": smallest_ess(tree),
         "draws": int(draws),
         "chains": int(posterior.sizes["chain"]),
         "acceptance_rate": float(stats["acceptance_rate"].mean()),

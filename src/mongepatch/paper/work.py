@@ -39,25 +39,23 @@ def processors() -> int:
 
 def do(items: Sequence[Item], size: Size, jobs: int, fresh: bool = False) -> dict[str, Done]:
     """All tasks of items, by name of the item: from the store, or done now and stored as soon as they are finished."""
-    done = {item.name: Done({}, {}, {}) for item in items}
-    open_tasks: list[tuple[Item, Task]] = []
-    for item in items:
-        for task in item.tasks(size):
-            numbers = None if fresh else store.load(task)
-            if numbers is None:
-                open_tasks.append((item, task))
-            else:
-                done[item.name].results[task.label] = numbers
+    wanted = [(item, task) for item in items for task in item.tasks(size)]
+    kept: dict[tuple[str, str], Any] = (
+        {} if fresh else {(item.name, task.label): store.load(task) for item, task in wanted}
+    )
+    open_tasks = [(item, task) for item, task in wanted if kept.get((item.name, task.label)) is None]
+    futures: dict[tuple[str, str], Future[Numbers]] = {}
     with _progress(len(open_tasks)) as tick:
         for item, task, future in _finished(open_tasks, jobs):
-            _take(done[item.name], task, future)
+            futures[item.name, task.label] = future
             tick(f"{item.name}: {task.label}")
-    for item in items:  # in the order of the tasks, whichever were done first
-        labels = [task.label for task in item.tasks(size)]
-        results = done[item.name].results
-        ordered = {label: results[label] for label in labels if label in results}
-        results.clear()
-        results.update(ordered)
+    done = {item.name: Done({}, {}, {}) for item in items}
+    for item, task in wanted:  # in the order of the tasks, whichever were done first
+        name = (item.name, task.label)
+        if name in futures:
+            _take(done[item.name], task, futures[name])
+        else:
+            done[item.name].results[task.label] = kept[name]
     return done
 
 

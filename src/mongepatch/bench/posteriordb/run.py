@@ -11,6 +11,7 @@ from mongepatch.bench.patches.landmarks import TAILS, deviation, estimated
 from mongepatch.bench.patches.quality import FAR, largest_r_hat, least_size
 from mongepatch.bench.posteriordb.cases import Case, Draws, cases
 from mongepatch.bench.quiet import sample_quietly
+from mongepatch.bench.reference import deviations as moments
 from mongepatch.bench.reference import known_from
 from mongepatch.bench.tables import show
 
@@ -95,12 +96,8 @@ def measure(case: Case, draws: int, seed: int) -> Line:
 
 def deviations(draws: Draws, reference: Draws) -> dict[str, float]:
     """Differences of every mean, standard deviation and quantile from the reference, in standard errors of both."""
-    found = {}
-    seen, right = known_from(draws), known_from(reference)
+    found = moments(draws, known_from(reference))
     for name in reference:
-        here, there = seen[name], right[name]
-        found[f"mean of {name}"] = abs(here.mean - there.mean) / np.hypot(here.mean_error, there.mean_error)
-        found[f"sd of {name}"] = abs(here.sd - there.sd) / np.hypot(here.sd_error, there.sd_error)
         for landmark in estimated(reference[name], TAILS):
             found[f"{landmark.share:.0%} of {name}"] = deviation(draws[name], [landmark])
     return found

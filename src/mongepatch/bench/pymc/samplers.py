@@ -8,9 +8,8 @@ import numpy as np
 
 from mongepatch import from_pymc
 from mongepatch._extras import require
-from mongepatch.bench.patches.compiling import stopwatch
 from mongepatch.bench.patches.samplers import Outcome, Plan, Sampler, Task
-from mongepatch.bench.quiet import sample_quietly
+from mongepatch.bench.patches.samplers.ours import run_ours
 
 
 def ours(model: Any, metric: str) -> Sampler:
@@ -20,11 +19,8 @@ def ours(model: Any, metric: str) -> Sampler:
         started = time.perf_counter()
         target = from_pymc(model)
         reading = time.perf_counter() - started
-        with stopwatch() as watch:
-            tree = sample_quietly(target, metric=metric, progress=False, **plan._asdict())
-        attrs = tree["posterior"].attrs
-        outcome = Outcome.of_tree(tree, reading + watch.compiling)
-        return outcome._replace(remark=f"{attrs['metric']}: {attrs['chosen']}")
+        outcome = run_ours(target, plan, metric=metric)
+        return outcome._replace(compile_seconds=reading + outcome.compile_seconds)
 
     return Sampler(f"ours, {metric}", run)
 

@@ -5,20 +5,20 @@ from typing import Any
 from mongepatch.bench.patches.compiling import stopwatch
 from mongepatch.bench.patches.samplers.base import Outcome, Plan, Sampler, Task
 from mongepatch.bench.quiet import sample_quietly
+from mongepatch.targets import Target
 
 
 def ours(metric: str) -> Sampler:
     """Our sampler in a metric by name, all else automatic."""
 
     def run(task: Task, plan: Plan) -> Outcome:
-        return run_ours(task, plan, metric=metric)
+        return run_ours(task.target, plan, metric=metric)
 
     return Sampler(f"ours, {metric}", run)
 
 
-def run_ours(task: Task, plan: Plan, **settings: Any) -> Outcome:
+def run_ours(target: Target, plan: Plan, **settings: Any) -> Outcome:
     """One run of it."""
-    target = task.target
     with stopwatch() as watch:
         tree = sample_quietly(target, progress=False, **plan._asdict(), **settings)
     attrs = tree["posterior"].attrs

@@ -1,3 +1,5 @@
+"""What tests of ours and of front ends share."""
+
 import jax
 import pytest
 
