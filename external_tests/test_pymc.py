@@ -7,80 +7,15 @@ import arviz_stats
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
-import numpyro.distributions as dist
 import pytest
+import trilingual
+from trilingual import SIGMA, Y, pymc_schools
 
 import mongepatch as mp
 
 pm = pytest.importorskip("pymc", reason="pymc is not installed: pip install 'mongepatch[pymc]'")
-pt = pytest.importorskip("pytensor.tensor")
 
-SIGMA = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
-Y = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
-RNG = np.random.default_rng(0)
-GROUP = np.repeat(np.arange(5), 4)
-X = RNG.normal(size=(20, 3))
-Z = RNG.normal(size=20)
-FLAGS = (Z > 0).astype(int)
-
-
-def pymc_schools():
-    with pm.Model(coords={"school": list("ABCDEFGH")}) as model:
-        sigma = pm.Data("sigma", SIGMA, dims="school")
-        mu = pm.Normal("mu", 0, 5)
-        tau = pm.HalfCauchy("tau", 5)
-        theta = pm.Normal("theta", mu, tau, dims="school")
-        pm.Deterministic("effect", theta - mu, dims="school")
-        pm.Normal("y", theta, sigma, observed=Y, dims="school")
-    return model
-
-
-def numpyro_schools(sigma, y):
-    mu = numpyro.sample("mu", dist.Normal(0, 5))
-    tau = numpyro.sample("tau", dist.HalfCauchy(5))
-    with numpyro.plate("school", len(sigma)):
-        theta = numpyro.sample("theta", dist.Normal(mu, tau))
-        numpyro.deterministic("effect", theta - mu)
-        numpyro.sample("y", dist.Normal(theta, sigma), obs=y)
-
-
-def pymc_intercepts():
-    with pm.Model(coords={"group": range(5), "observation": range(20)}) as model:
-        mu = pm.Normal("mu", 0, 1)
-        tau = pm.HalfNormal("tau", 1)
-        sigma = pm.Exponential("sigma", 2.0)
-        slope = pm.StudentT("slope", 4, mu=0, sigma=2.5)
-        theta = pm.Normal("theta", mu, tau, dims="group")
-        pm.Normal("y", theta[GROUP] + slope * X[:, 0], sigma, observed=Z, dims="observation")
-    return model
-
-
-def numpyro_intercepts():
-    mu = numpyro.sample("mu", dist.Normal(0, 1))
-    tau = numpyro.sample("tau", dist.HalfNormal(1))
-    sigma = numpyro.sample("sigma", dist.Exponential(2.0))
-    slope = numpyro.sample("slope", dist.StudentT(4, 0, 2.5))
-    with numpyro.plate("group", 5):
-        theta = numpyro.sample("theta", dist.Normal(mu, tau))
-    with numpyro.plate("observation", 20):
-        numpyro.sample("y", dist.Normal(theta[GROUP] + slope * X[:, 0], sigma), obs=Z)
-
-
-def pymc_logistic():
-    with pm.Model() as model:
-        scale = pm.Gamma("scale", 2, 3)
-        beta = pm.Normal("beta", 0, scale, shape=3)
-        bias = pm.Uniform("bias", -2, 3)
-        pm.Bernoulli("y", logit_p=X @ beta + bias, observed=FLAGS)
-    return model
-
-
-def numpyro_logistic():
-    scale = numpyro.sample("scale", dist.Gamma(2, 3))
-    beta = numpyro.sample("beta", dist.Normal(0, scale).expand([3]))
-    bias = numpyro.sample("bias", dist.Uniform(-2, 3))
-    numpyro.sample("y", dist.Bernoulli(logits=X @ beta + bias), obs=FLAGS)
+Z = np.random.default_rng(0).normal(size=20)
 
 
 def pymc_everything():
@@ -106,12 +41,7 @@ def pymc_everything():
     return model
 
 
-MODELS = {
-    "schools": pymc_schools,
-    "intercepts": pymc_intercepts,
-    "logistic": pymc_logistic,
-    "everything": pymc_everything,
-}
+MODELS = {name: model.pymc for name, model in trilingual.MODELS.items()} | {"everything": pymc_everything}
 
 
 def point_of(model, target, x):
@@ -140,16 +70,9 @@ def test_densities_and_values_are_pymcs(name):
     assert np.isfinite(mine[2]).all()
 
 
-@pytest.mark.parametrize(
-    ("pymc_model", "numpyro_model", "args"),
-    [
-        (pymc_schools, numpyro_schools, (SIGMA, Y)),
-        (pymc_intercepts, numpyro_intercepts, ()),
-        (pymc_logistic, numpyro_logistic, ()),
-    ],
-)
-def test_metrics_and_names_are_those_of_the_same_model_in_numpyro(pymc_model, numpyro_model, args):
-    mine, other = mp.from_pymc(pymc_model()), mp.from_numpyro(numpyro_model, *args)
+@pytest.mark.parametrize("model", trilingual.MODELS.values(), ids=trilingual.MODELS)
+def test_metrics_and_names_are_those_of_the_same_model_in_numpyro(model):
+    mine, other = mp.from_pymc(model.pymc()), mp.from_numpyro(model.numpyro)
     assert mine.layout.names == other.layout.names
     assert mine.variables == other.variables
     for name, dims in other.dims.items():
@@ -191,109 +114,6 @@ def test_only_what_is_unlisted_falls_back():
     text = mp.from_pymc(pymc_everything()).describe().splitlines()
     fell = {line.split()[0] for line in text if "its unconstrained value" in line or "its log density" in line}
     assert fell == {"skew", "skewed", "mixed"}  # NumPyro's fallback takes a mixture's mean and standard deviation
-
-
-ONES = np.ones(3)
-COVARIANCE = np.array([[1.0, 0.5], [0.5, 2.0]])
-FAMILIES = {
-    "Normal": lambda: pm.Normal.dist(ONES, 2.0),
-    "HalfNormal": lambda: pm.HalfNormal.dist(2.0),
-    "LogNormal": lambda: pm.LogNormal.dist(0.5, 2.0),
-    "StudentT": lambda: pm.StudentT.dist(4.0, mu=1.0, sigma=2.0),
-    "HalfStudentT": lambda: pm.HalfStudentT.dist(4.0, 2.0),
-    "Cauchy": lambda: pm.Cauchy.dist(1.0, 2.0),
-    "HalfCauchy": lambda: pm.HalfCauchy.dist(2.0),
-    "Laplace": lambda: pm.Laplace.dist(1.0, 2.0),
-    "AsymmetricLaplace": lambda: pm.AsymmetricLaplace.dist(kappa=1.5, mu=1.0, b=2.0),
-    "Logistic": lambda: pm.Logistic.dist(1.0, 2.0),
-    "Gumbel": lambda: pm.Gumbel.dist(1.0, 2.0),
-    "VonMises": lambda: pm.VonMises.dist(1.0, 2.0),
-    "Exponential": lambda: pm.Exponential.dist(2.0),
-    "Gamma": lambda: pm.Gamma.dist(3.0, 2.0),
-    "ChiSquared": lambda: pm.ChiSquared.dist(5.0),
-    "InverseGamma": lambda: pm.InverseGamma.dist(3.0, 2.0),
-    "Weibull": lambda: pm.Weibull.dist(1.5, 2.0),
-    "Pareto": lambda: pm.Pareto.dist(1.5, 2.0),
-    "Beta": lambda: pm.Beta.dist(2.0, 3.0),
-    "Kumaraswamy": lambda: pm.Kumaraswamy.dist(2.0, 3.0),
-    "Uniform": lambda: pm.Uniform.dist(-1.0, 3.0),
-    "TruncatedNormal left": lambda: pm.TruncatedNormal.dist(1.0, 2.0, lower=0.0),
-    "TruncatedNormal right": lambda: pm.TruncatedNormal.dist(1.0, 2.0, upper=0.0),
-    "TruncatedNormal both": lambda: pm.TruncatedNormal.dist(1.0, 2.0, lower=0.0, upper=3.0),
-    "Truncated Normal": lambda: pm.Truncated.dist(pm.Normal.dist(1.0, 2.0), lower=0.0),
-    "Truncated Cauchy": lambda: pm.Truncated.dist(pm.Cauchy.dist(1.0, 2.0), lower=0.0),
-    "Truncated StudentT": lambda: pm.Truncated.dist(pm.StudentT.dist(4.0, mu=1.0, sigma=2.0), lower=0.0, upper=4.0),
-    "MvNormal": lambda: pm.MvNormal.dist(ONES[:2], COVARIANCE),
-    "MvNormal by precision": lambda: pm.MvNormal.dist(ONES[:2], tau=COVARIANCE),
-    "MvNormal by factor": lambda: pm.MvNormal.dist(ONES[:2], chol=np.array([[1.0, 0.0], [0.5, 2.0]])),
-    "MvStudentT": lambda: pm.MvStudentT.dist(4.0, mu=ONES[:2], scale=COVARIANCE),
-    "MatrixNormal": lambda: pm.MatrixNormal.dist(np.zeros((2, 2)), rowcov=np.eye(2) * 2, colcov=COVARIANCE),
-    "CAR": lambda: pm.CAR.dist(np.zeros(2), np.array([[0.0, 1.0], [1.0, 0.0]]), 0.5, 2.0),
-    "Dirichlet": lambda: pm.Dirichlet.dist(np.array([1.0, 2.0, 3.0])),
-    "Bernoulli": lambda: pm.Bernoulli.dist(0.3),
-    "Bernoulli by log-odds": lambda: pm.Bernoulli.dist(logit_p=ONES),
-    "Binomial": lambda: pm.Binomial.dist(7, 0.3),
-    "Binomial by log-odds": lambda: pm.Binomial.dist(7, logit_p=0.3),
-    "BetaBinomial": lambda: pm.BetaBinomial.dist(alpha=2.0, beta=3.0, n=7),
-    "Poisson": lambda: pm.Poisson.dist(3.0),
-    "NegativeBinomial": lambda: pm.NegativeBinomial.dist(mu=3.0, alpha=2.0),
-    "Geometric": lambda: pm.Geometric.dist(0.3),
-    "Categorical": lambda: pm.Categorical.dist(np.array([0.2, 0.3, 0.5])),
-    "Categorical by log-weights": lambda: pm.Categorical.dist(logit_p=np.array([0.2, 0.3, 0.5])),
-    "Multinomial": lambda: pm.Multinomial.dist(6, np.array([0.2, 0.3, 0.5])),
-    "DirichletMultinomial": lambda: pm.DirichletMultinomial.dist(6, np.array([0.2, 0.3, 0.5])),
-    "ZeroInflatedPoisson": lambda: pm.ZeroInflatedPoisson.dist(0.7, 3.0),
-    "ZeroInflatedNegativeBinomial": lambda: pm.ZeroInflatedNegativeBinomial.dist(0.7, mu=3.0, alpha=2.0),
-    "Mixture of one": lambda: pm.Mixture.dist(ONES / 3, pm.Normal.dist(np.arange(3.0), 1.0)),
-    "Mixture of several": lambda: pm.Mixture.dist(
-        ONES[:2] / 2, [pm.Normal.dist(0, 1), pm.StudentT.dist(4, mu=1, sigma=2)]
-    ),
-    "GaussianRandomWalk": lambda: pm.GaussianRandomWalk.dist(
-        mu=0.1, sigma=0.5, init_dist=pm.Normal.dist(0, 2), steps=5
-    ),
-    "Walks": lambda: pm.GaussianRandomWalk.dist(
-        mu=0.1, sigma=np.array([0.5, 1.0]), init_dist=pm.Normal.dist(0, 2), steps=5, shape=(2, 6)
-    ),
-    "MvGaussianRandomWalk": lambda: pm.MvGaussianRandomWalk.dist(
-        mu=np.zeros(2), cov=np.eye(2), init_dist=pm.MvNormal.dist(np.zeros(2), np.eye(2)), steps=3
-    ),
-    "AR": lambda: pm.AR.dist(
-        np.array([0.1, 0.5, 0.2]), sigma=2.0, constant=True, init_dist=pm.Normal.dist(0, 1, shape=2), steps=4
-    ),
-}
-
-
-LEFT_OUT = {"CAR": -np.log(2 * np.pi)}
-"""Constants that PyMC leaves out of a density."""
-
-
-@pytest.mark.filterwarnings("ignore::FutureWarning")  # of PyTensor to PyMC
-@pytest.mark.parametrize("name", FAMILIES)
-def test_laws_are_pymcs(name):
-    """The distribution of NumPyro's that a variable's residuals are made by has its density.
-
-    Nearly: PyTensor takes logarithms of constants in single precision.
-    """
-    from mongepatch.frontends.pymc.laws import find
-
-    variable = FAMILIES[name]()
-    values = pm.draw(variable, 5, random_seed=1)
-    law = find(variable)
-    arrays = [jnp.asarray(graph.eval(), float) for graph in law.parameters]
-    value = variable.type()
-    theirs = pm.compile([value], pm.logp(variable, value).sum())
-    for x in values:
-        sites = law.sites(arrays, jnp.asarray(x), None)
-        mine = sum(jnp.sum(site.fn.log_prob(site.value)) for site in sites)
-        assert float(mine) == pytest.approx(float(theirs(x)) + LEFT_OUT.get(name, 0.0), rel=1e-6, abs=1e-6)
-
-
-def test_partial_correlations_are_numpyros_coordinates():
-    from mongepatch.frontends.pymc.laws.vectors import partial_correlations
-
-    factor = dist.LKJCholesky(4, 1.0).sample(jax.random.key(0), (3,))
-    raw = dist.transforms.CorrCholeskyTransform().inv(factor)
-    np.testing.assert_allclose(partial_correlations(factor * jnp.array([1.0, 2.0, 0.5, 3.0])[:, None]), raw, rtol=1e-8)
 
 
 def test_unconstrained_values_of_other_transforms_are_not_mistaken():
@@ -421,14 +241,6 @@ def test_the_page_on_pymc_runs_and_centred_schools_are_sampled_right(capsys):
     log_tau = np.log(tree["posterior"]["tau"])
     for value, truth, method in ((log_tau.mean(), 0.8021, "mean"), (log_tau.std(), 1.1712, "sd")):
         assert abs(value.item() - truth) < 4 * arviz_stats.mcse(log_tau, method=method).item()
-
-
-def test_every_law_is_on_the_page():
-    from mongepatch.frontends.pymc.laws import READERS
-
-    page = (Path(__file__).parent.parent / "docs/pymc.md").read_text(encoding="utf-8")
-    names = {name for name in dir(pm) if getattr(getattr(pm, name), "rv_type", None) in READERS}
-    assert {name for name in names if name not in page} <= {"Lognormal"}  # an alias
 
 
 def test_the_model_of_the_bench_is_its_problem():

@@ -64,8 +64,13 @@ def _gradient_jvp(engine: str, primals: Any, tangents: Any) -> Any:
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))
 def _product(engine: str, number: Number, x: Vector, v: Vector) -> Vector:
-    made: Vector = _call(engine, "products", _products, jax.ShapeDtypeStruct(x.shape, x.dtype), number, x, v)
-    return made
+    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
+
+    def times_hessian(_: Any, u: Vector) -> Vector:
+        return _call(engine, "products", _products, shape, number, x, u)
+
+    # Said as the solution of a symmetric system, since that is what JAX knows how to transpose and to batch alike.
+    return jax.lax.custom_linear_solve(lambda u: u, v, times_hessian, symmetric=True)
 
 
 def _product_jvp(engine: str, primals: Any, tangents: Any) -> tuple[Vector, Vector]:
@@ -73,7 +78,7 @@ def _product_jvp(engine: str, primals: Any, tangents: Any) -> tuple[Vector, Vect
     if not isinstance(x_change, SymbolicZero):
         raise LogDensityError(
             "A density of Stan can be derived twice, and what was asked for derives it three times: take the Euclidean "
-            'or the Monge metric with kernel="lmc" or "mmala".'
+            "or the Monge metric, whose kernels need no more than products with its Hessian."
         )
     return _product(engine, number, x, v), _product(engine, number, x, v_change)
 
