@@ -61,6 +61,26 @@ def test_the_density_and_its_derivatives_are_those_of_the_same_model_in_numpyro(
     assert "exactly" in pair.stan.describe()
 
 
+def test_derivatives_go_forwards_and_backwards_in_any_order(pair, points):
+    x, v, u = points[:3, : pair.stan.dimension]
+
+    def forwards(f):
+        return lambda x: jax.jvp(f, (x,), (v,))[1]
+
+    def backwards(f):
+        return lambda x: jax.vjp(f, x)[1](jnp.asarray(v))[0]
+
+    def backwards_along(f):
+        return lambda x: jax.vjp(f, x)[1](jnp.asarray(u))[0]
+
+    orders = [(forwards, forwards), (forwards, backwards_along), (backwards, forwards), (backwards, backwards_along)]
+    for inner, outer in orders:
+        ours, exact = (jax.jit(outer(inner(jax.grad(target))))(x) for target in (pair.stan, pair.numpyro))
+        np.testing.assert_allclose(ours, exact, rtol=1e-6, atol=1e-7 * np.abs(exact).max())
+    fourth = jax.jvp(lambda x: jax.jacfwd(jax.hessian(pair.stan))(x), (x,), (v,))[1]
+    assert np.isnan(fourth).all()
+
+
 def test_differences_of_gradients_are_nearly_exact(pair, points):
     target = mp.from_stan(pair.model.stan, pair.model.data, hessian="differences")
     assert "differences" in target.describe()
@@ -111,7 +131,9 @@ def funnel(x):
 
 
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # few draws
-@pytest.mark.parametrize("metric", [mp.Euclidean([9.0, 4.0]), mp.Monge(1.0)], ids=["euclidean", "monge"])
+@pytest.mark.parametrize(
+    "metric", [mp.Euclidean([9.0, 4.0]), mp.Monge(1.0), mp.SoftAbs(1.0)], ids=["euclidean", "monge", "softabs"]
+)
 @pytest.mark.parametrize(
     ("kernel", "trajectory"),
     [

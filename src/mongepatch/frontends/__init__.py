@@ -86,7 +86,7 @@ def from_stan(
     Its log density is Stan's, of unconstrained parameters with the Jacobians of their transforms, up to a constant; it,
     its gradient and products with its Hessian are computed by Stan, called from compiled JAX programs. Results have
     parameters, transformed parameters and generated quantities by Stan's names and in Stan's shapes. A program does not
-    say what its residuals are, so that there is no patch: the metrics are the Euclidean and the Monge one.
+    say what its residuals are, so that there is no patch unless `mongepatch.sample` is given them.
 
     Args:
         program: the code of a Stan program, or the path of a `.stan` file.

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from pymc.distributions.multivariate import PosDefMatrix
+from pymc.distributions import multivariate
 from pytensor.scalar.math import Erfcinv, Erfcx
 
 
@@ -15,7 +15,8 @@ def supplement() -> None:
     """Tell the backend of them, once. What TensorFlow Probability brings is left to it, where it is installed."""
     from pytensor.link.jax.dispatch import jax_funcify
 
-    jax_funcify.register(PosDefMatrix, lambda op, **_: _is_positive_definite)
+    if hasattr(multivariate, "PosDefMatrix"):  # not in PyMC 6, which checks a factor instead
+        jax_funcify.register(multivariate.PosDefMatrix, lambda op, **_: _is_positive_definite)
     if find_spec("tensorflow_probability") is None:
         jax_funcify.register(Erfcinv, lambda op, **_: _erfcinv)
         if hasattr(jax.scipy.special, "erfcx"):  # not in older versions of JAX

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import ModelError, SettingError
-from mongepatch.frontends.stan import bridged, callbacks
+from mongepatch.frontends.stan import bridged, callbacks, density
 from mongepatch.frontends.stan.backend import Backend
 from mongepatch.frontends.stan.compiled import Compiled
 from mongepatch.frontends.stan.names import variables_of
@@ -43,7 +43,7 @@ def target_of(model: Backend, data: dict[str, Any], seed: int) -> Target:
     variables = variables_of(model.columns)
 
     def log_density(x: Vector, model: Backend = model) -> Scalar:  # callbacks find the model while this function lives
-        return callbacks.log_density(engine, number, x)
+        return density.log_density(engine, number, x)
 
     def start(key: PRNGKey) -> Vector:
         return jax.random.uniform(key, (model.dimension,), jnp.result_type(float), -RADIUS, RADIUS)

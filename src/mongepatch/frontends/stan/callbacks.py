@@ -1,4 +1,4 @@
-"""A compiled Stan model as functions that JAX can trace, batch and derive twice.
+"""A compiled Stan model as something that compiled JAX programs can call.
 
 Programs hold a number in the model's place, as an argument. So the same model with other data shares its compilations,
 and other data never meets an old program. On a CPU, XLA calls a library of ours directly; elsewhere, and for libraries
@@ -6,20 +6,18 @@ of others, it calls back into Python.
 """
 
 import zlib
-from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from weakref import WeakValueDictionary
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.custom_derivatives import SymbolicZero
 
-from mongepatch._typing import Scalar, Vector
-from mongepatch.errors import LogDensityError
+from mongepatch._typing import Vector
 from mongepatch.frontends.stan.backend import Backend
 
 Number: TypeAlias = jax.Array
+Function: TypeAlias = Literal["gradients", "products"]
 
 _models: WeakValueDictionary[int, Backend] = WeakValueDictionary()
 
@@ -36,62 +34,17 @@ def engine_of(model: Backend) -> str:
     return model.library if jax.default_backend() == "cpu" else ""
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def log_density(engine: str, number: Number, x: Vector) -> Scalar:
-    """ℓ at an unconstrained position."""
-    return _value_and_gradient(engine, number, x)[0]
-
-
-@log_density.defjvp
-def _log_density_jvp(engine: str, primals: Any, tangents: Any) -> tuple[Scalar, Scalar]:
-    value, gradient = _value_and_gradient(engine, *primals)
-    return value, gradient @ tangents[1]
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _value_and_gradient(engine: str, number: Number, x: Vector) -> tuple[Scalar, Vector]:
-    shapes = (jax.ShapeDtypeStruct((), x.dtype), jax.ShapeDtypeStruct(x.shape, x.dtype))
-    made: tuple[Scalar, Vector] = _call(engine, "gradients", _gradients, shapes, number, x)
-    return made
-
-
-@_value_and_gradient.defjvp
-def _gradient_jvp(engine: str, primals: Any, tangents: Any) -> Any:
-    (number, x), v = primals, tangents[1]
-    value, gradient = _value_and_gradient(engine, number, x)
-    return (value, gradient), (gradient @ v, _product(engine, number, x, v))
-
-
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _product(engine: str, number: Number, x: Vector, v: Vector) -> Vector:
-    shape = jax.ShapeDtypeStruct(x.shape, x.dtype)
-
-    def times_hessian(_: Any, u: Vector) -> Vector:
-        return _call(engine, "products", _products, shape, number, x, u)
-
-    # Said as the solution of a symmetric system, since that is what JAX knows how to transpose and to batch alike.
-    return jax.lax.custom_linear_solve(lambda u: u, v, times_hessian, symmetric=True)
-
-
-def _product_jvp(engine: str, primals: Any, tangents: Any) -> tuple[Vector, Vector]:
-    (number, x, v), (_, x_change, v_change) = primals, tangents
-    if not isinstance(x_change, SymbolicZero):
-        raise LogDensityError(
-            "A density of Stan can be derived twice, and what was asked for derives it three times: take the Euclidean "
-            "or the Monge metric, whose kernels need no more than products with its Hessian."
-        )
-    return _product(engine, number, x, v), _product(engine, number, x, v_change)
-
-
-_product.defjvp(_product_jvp, symbolic_zeros=True)
-
-
-def _call(engine: str, name: str, callback: Any, shapes: Any, number: Number, *arrays: jax.Array) -> Any:
+def call(engine: str, function: Function, number: Number, *arrays: jax.Array) -> tuple[jax.Array, ...]:
+    """Ask a model for "gradients", of values and their gradients, or for "products", at positions [..., dimension]."""
+    x = arrays[0]
+    like_x = jax.ShapeDtypeStruct(x.shape, x.dtype)
+    shapes = (jax.ShapeDtypeStruct(x.shape[:-1], x.dtype), like_x) if function == "gradients" else (like_x,)
+    made: Any
     if engine:
-        target = f"{engine}_{name}_{arrays[0].dtype}"
-        compiled: Any = jax.ffi.ffi_call(target, shapes, vmap_method="broadcast_all")
-        return compiled(number, *arrays)
-    return jax.pure_callback(callback, shapes, number, *arrays, vmap_method="broadcast_all")
+        made = jax.ffi.ffi_call(f"{engine}_{function}_{x.dtype}", shapes)(number, *arrays)
+    else:
+        made = jax.pure_callback(_gradients if function == "gradients" else _products, shapes, number, *arrays)
+    return tuple(made)
 
 
 def draw_of(number: Number, x: Vector, width: int, seed: int) -> Vector:
@@ -105,8 +58,8 @@ def _gradients(number: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
     return values.reshape(x.shape[:-1]).astype(x.dtype), gradients.reshape(x.shape).astype(x.dtype)
 
 
-def _products(number: Any, x: Any, v: Any) -> np.ndarray:
-    return _model(number).products(_rows(x), _rows(v)).reshape(x.shape).astype(x.dtype)
+def _products(number: Any, x: Any, v: Any) -> tuple[np.ndarray]:
+    return (_model(number).products(_rows(x), _rows(v)).reshape(x.shape).astype(x.dtype),)
 
 
 def _constrained(number: Any, seed: Any, x: Any) -> np.ndarray:
