@@ -5,11 +5,12 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro.distributions as dist
+import numpyro
 import pytest
 
 import mongepatch as mp
 
+dist = numpyro.distributions
 pm = pytest.importorskip("pymc", reason="pymc is not installed: pip install 'mongepatch[pymc]'")
 
 ONES = np.ones(3)

@@ -7,6 +7,8 @@ matrix, are used: a pattern belongs to a program with its data.
 """
 
 import math
+from collections.abc import Sequence
+from itertools import takewhile
 from typing import Any
 
 import jax
@@ -88,17 +90,35 @@ def _call(inner: Any, inputs: list[Known], exact: bool) -> list[Known]:
 def _scan(equation: Any, inputs: list[Known], exact: bool) -> list[Known]:
     """What is known of the results of a loop, turn by turn: a random walk's step knows its neighbour, not all steps."""
     params = equation.params
-    first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
-    constants, carry, sliced = inputs[:first], inputs[first:last], inputs[last:]
+    constants, carry, sliced = _operands(equation, inputs)
+    count = len(carry)
     turns = range(params["length"])
     collected = []
     for turn in reversed(turns) if params["reverse"] else turns:
         results = _call(params["jaxpr"], [*constants, *carry, *(_slice(given, turn) for given in sliced)], exact)
-        carry = results[: params["num_carry"]]
-        collected.append(results[params["num_carry"] :])
+        carry = results[:count]
+        collected.append(results[count:])
     if params["reverse"]:
         collected.reverse()
     return [*carry, *map(_stack, zip(*collected, strict=True))]
+
+
+def _operands(equation: Any, inputs: list[Known]) -> tuple[list[Known], list[Known], list[Known]]:
+    """What every turn sees, what goes from turn to turn, and what each turn sees its part of.
+
+    Versions of JAX count them by different names; but what is cut into turns is of a shape of its own in each.
+    """
+    inner = equation.params["jaxpr"]
+    inner = getattr(inner, "jaxpr", inner)
+    last = _alike(equation.invars, inner.invars)
+    first = last - _alike(equation.outvars, inner.outvars)
+    return inputs[:first], inputs[first:last], inputs[last:]
+
+
+def _alike(outside: Sequence[Any], inside: Sequence[Any]) -> int:
+    """How many have the same shape outside a loop and inside, from the first on."""
+    same = (out.aval.shape == own.aval.shape for out, own in zip(outside, inside, strict=True))
+    return sum(takewhile(bool, same))
 
 
 def _slice(given: Known, turn: int) -> Known:
