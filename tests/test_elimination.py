@@ -31,6 +31,9 @@ FUNCTIONS = {
     "gather": lambda x: jnp.sin(x[GROUP]) + x[3],
     "negative index": lambda x: x[jnp.array([-1, 0])],
     "design": lambda x: jnp.exp(DESIGN @ x),
+    "unpacked": lambda x: jnp.stack([pair[0] * pair[1] for pair in x.reshape(2, 2)]),
+    "columns": lambda x: jnp.stack([x[:2], jnp.exp(x[1:3])], axis=1).ravel(),
+    "tiles": lambda x: jnp.tile(x[:2], 3),
     "outer": lambda x: (x[:2, None] * x[None, 2:]).ravel(),
     "matrix product": lambda x: (x[:4].reshape(2, 2) @ jnp.array([[1.0, 0.0], [0.0, 1.0]])).T.ravel(),
     "sums": lambda x: jnp.stack([x[:2].sum(), x[2:].max(), jax.nn.logsumexp(x[1:3]), x[0]]),
@@ -68,7 +71,7 @@ FUNCTIONS = {
     "block": lambda x: jax.lax.dynamic_update_slice(x.reshape(2, 2), x[None, :2] * x[3], (1, 0)).ravel(),
 }
 WIDER = """
-    branch, empty scan, factors, scan of constants, scatter at a place, scatter over, solve, matrix product, sums
+    branch, empty scan, factors, scan of constants, scatter at a place, scatter over, solve, matrix product
 """
 EXACT = set(FUNCTIONS) - set(WIDER.strip().split(", "))
 

@@ -102,6 +102,14 @@ def _split(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarra
     return list(np.split(inputs[0].table(dimension), cuts, axis=equation.params["axis"]))
 
 
+def _stack(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
+    return [np.stack([given.table(dimension) for given in inputs], axis=equation.params["axis"])]
+
+
+def _unstack(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
+    return list(np.moveaxis(inputs[0].table(dimension), equation.params["axis"], 0))
+
+
 def _reduce(equation: Any, inputs: list[Known], dimension: int) -> list[np.ndarray]:
     return [np.asarray(inputs[0].table(dimension).any(axis=tuple(equation.params["axes"])))]
 
@@ -180,7 +188,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("reshape", "squeeze", "expand_dims"), _reshape),
     **dict.fromkeys(("reduce_sum", "reduce_max", "reduce_min", "reduce_prod"), _reduce),
     **dict.fromkeys(("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"), _accumulate),
-    **dict.fromkeys(("gather", "dynamic_slice", "slice", "rev", "pad"), _move),
+    **dict.fromkeys(("gather", "dynamic_slice", "slice", "rev", "pad", "tile"), _move),
     **dict.fromkeys(("scatter", "scatter-add", "scatter-sub", "scatter-mul", "scatter-min", "scatter-max"), _scatter),
     "dynamic_update_slice": _update,
     "mul": _multiply,
@@ -191,4 +199,6 @@ RULES: dict[str, Rule] = {
     "transpose": _transpose,
     "concatenate": _concatenate,
     "split": _split,
+    "stack": _stack,
+    "unstack": _unstack,
 }
