@@ -101,7 +101,8 @@ def sample(
         `acceptance_rate`, `step_size`, `n_steps`, `n_grad`, `diverging`, `energy`, `energy_error`, `alpha`,
         `log_volume`, and `accepted` and `failure`; with `NUTS` also `tree_depth` and `reached_max_treedepth`, with
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
-        are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `tuning_steps`,
+        are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `steep` (the share of
+        draws at the end of warm-up at which the density is too steep for a constant metric), `tuning_steps`,
         `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), and `warmup_time` and
         `sampling_time` in seconds, compilation excluded.
 
@@ -170,6 +171,7 @@ def sample(
         "trajectory": "none" if settings.trajectory is None else type(rehearsal.settings.trajectory).__name__,
         "step_size": float(pace.step_size),
         "chosen": choice.line,
+        "steep": choice.steep,
     }
     tree = to_datatree(record, rehearsal.records if save_warmup else [], target, attrs)
     paragraph = verdict(tree)

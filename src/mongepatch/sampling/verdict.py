@@ -7,6 +7,7 @@ import numpy as np
 
 from mongepatch._extras import require
 from mongepatch.kernels import Failure
+from mongepatch.warmup.steep import SHARE
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
@@ -34,6 +35,7 @@ def verdict(tree: "DataTree") -> str:
 
 def _sentences(tree: "DataTree") -> Iterator[str]:
     yield from _failures(np.asarray(tree["sample_stats"]["failure"]), np.asarray(tree["sample_stats"]["accepted"]))
+    yield from _steep(float(tree["posterior"].attrs.get("steep", 0.0)))
     yield from _deep(tree)
     disagreement = list(_disagreement(tree))
     yield from disagreement or _few_effective(tree)
@@ -65,6 +67,16 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
         yield (
             f"{undefined:,} of {failures.size:,} trajectories met a density that is NaN or infinite: they left its "
             "support, or it overflows. Transform parameters that must be positive or bounded to the whole real line."
+        )
+
+
+def _steep(share: float) -> Iterator[str]:
+    if share > SHARE:
+        yield (
+            f"At {share:.1%} of the draws the density is too steep for steps of this size in a constant metric: what "
+            "is steeper still, such as the neck of a funnel, may be missing, whatever R̂ says. A metric that follows "
+            "the steepness needs the model's residuals: give residuals=, or the model itself by mp.from_numpyro or "
+            "mp.from_pymc. Or write scales that are estimated out of their effects, the non-centred form."
         )
 
 

@@ -8,13 +8,14 @@ import numpy as np
 
 from mongepatch.chains import Fixed
 from mongepatch.metrics import Patch
-from mongepatch.metrics.inverse_mass import Diagonal, InverseMass
+from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.trajectories import Static
 from mongepatch.warmup.basics import CAREFUL, basics
 from mongepatch.warmup.length import JITTER, PATCH_LENGTHS
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.scales import variances
-from mongepatch.warmup.stiffness import largest_curvatures, stiffness, twice_differentiable
+from mongepatch.warmup.steep import SHARE, share_too_steep
+from mongepatch.warmup.stiffness import stiffness, twice_differentiable
 from mongepatch.warmup.trial import Look, look
 from mongepatch.warmup.unknowns import Unknowns
 
@@ -25,9 +26,6 @@ _AS_LONG = 0.5
 _STIFF, _VARIED = 2.0, 2.0
 """Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is worth a try.
 Regressions stay below 2; a hierarchy with a hundred groups, of which NUTS sees a part, has 10 and 2.8."""
-_STEEP, _SHARE = 2.0, 0.01
-"""ε√λ from which leapfrog is unstable, and the share of such places that is let pass. A step that suits a density all
-over stays well below; a chain that has only been at the door of a neck has a few beyond."""
 _MARGIN = 2.0
 """How many times the effective draws a second a patch must make where the Euclidean metric is not in trouble: static
 trajectories, which are looked for later, may still double what that one makes."""
@@ -53,8 +51,8 @@ def try_patch(rehearsal: Rehearsal, unknowns: Unknowns, flat: Look, draws: int) 
     basics(rehearsal, unknowns, draws)
     rehearsal.settle()
     bent = look(rehearsal, flat.record.position.shape[1])
-    steep = _share_too_steep(rehearsal, euclidean.inverse_mass, step_size)
-    if steep > _SHARE:
+    steep = share_too_steep(rehearsal, euclidean.inverse_mass, step_size)
+    if steep > SHARE:
         return f"metric Patch: {steep:.1%} of the draws lie where the density is too steep for a constant metric"
     if flat.rough and bent.diverging < flat.diverging:
         return (
@@ -100,11 +98,3 @@ def _varied(rehearsal: Rehearsal) -> bool:
         return False
     found = stiffness(rows, density, metric.inverse_mass)
     return found.largest > _STIFF and found.varies > _VARIED
-
-
-def _share_too_steep(rehearsal: Rehearsal, base: InverseMass, step_size: float) -> float:
-    """The share of recent draws at which steps of this size in a constant metric are unstable."""
-    rows, density = rehearsal.recent_positions(), rehearsal.runner.density
-    if not twice_differentiable(density, rows[0]):
-        return 0.0
-    return float(np.mean(step_size * np.sqrt(largest_curvatures(rows, density, base)) > _STEEP))

@@ -9,6 +9,7 @@ from mongepatch.warmup.basics import CAREFUL, basics
 from mongepatch.warmup.length import choose_length
 from mongepatch.warmup.patching import choose_alpha, try_patch
 from mongepatch.warmup.rehearsal import Rehearsal
+from mongepatch.warmup.steep import steep_in_constant_metric
 from mongepatch.warmup.stiffness import stiffness, twice_differentiable
 from mongepatch.warmup.trial import RELIABLE, Look, Trial, look
 from mongepatch.warmup.unknowns import Unknowns
@@ -27,11 +28,13 @@ class Choice(NamedTuple):
 
     metric: str
     trajectory: str
+    steep: float = 0.0
+    """Share of the last draws at which the density is too steep for a constant metric, where nothing else is left."""
 
     @property
     def line(self) -> str:
-        """All of it in one line."""
-        return "; ".join(part for part in self if part)
+        """What was chosen, in one line."""
+        return "; ".join(part for part in (self.metric, self.trajectory) if part)
 
 
 def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
@@ -55,7 +58,8 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
     rehearsal.change(rehearsal.settings)
     basics(rehearsal, unknowns, left, first=left // 2)
     rehearsal.settle()
-    return Choice(metric, trajectory)
+    judged = unknowns.metric and unknowns.residuals is not None  # a patch has told already
+    return Choice(metric, trajectory, 0.0 if judged else steep_in_constant_metric(rehearsal))
 
 
 def _choose_metric(rehearsal: Rehearsal, unknowns: Unknowns, seen: Look, draws: int) -> str:
