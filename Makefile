@@ -46,9 +46,11 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench implicit
 	$(BIN)/mongepatch bench uturn
 	$(BIN)/mongepatch bench alpha
+	$(BIN)/mongepatch bench lengths
 	$(BIN)/mongepatch bench warmup
 	$(BIN)/mongepatch bench patches
 	$(BIN)/mongepatch bench progress
+	@echo "mongepatch bench pymc, stan and posteriordb need more: see docs/benchmarks.md."
 
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache

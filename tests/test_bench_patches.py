@@ -8,6 +8,7 @@ import pytest
 from numpyro import handlers
 from typer.testing import CliRunner
 
+from mongepatch.bench import lengths
 from mongepatch.bench.callback import Callback
 from mongepatch.bench.patches import landmarks, quantities, report, truth
 from mongepatch.bench.patches.compiling import _covered, compiled_once
@@ -18,6 +19,7 @@ from mongepatch.bench.patches.quality import quality
 from mongepatch.bench.patches.samplers import Outcome, Plan, Task
 from mongepatch.bench.patches.samplers.compiled import compiled_gradient_seconds
 from mongepatch.cli import app
+from mongepatch.errors import SettingError
 from mongepatch.targets.truth import Normal
 
 RNG = np.random.default_rng(0)
@@ -220,3 +222,13 @@ def test_nothing_is_kept_on_disk_after_a_block():
         jax.jit(lambda x: x + 43.0)(1.0)  # would warn that the folder is gone
     finally:
         jax.config.update(shortest, before)
+
+
+def test_lengths_of_trajectories_are_compared(capsys):
+    found = lengths.run(draws=100, seeds=[0], only=["softplus-1"], lengths=[2, 8])
+    short, long = (runs[0] for runs in found["softplus-1"].values())
+    assert short.size < long.size
+    assert long.per_second > 0
+    assert "8 steps" in capsys.readouterr().out
+    with pytest.raises(SettingError, match="There is no problem nothing"):
+        lengths.run(only=["nothing"])

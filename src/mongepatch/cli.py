@@ -167,6 +167,18 @@ def alpha(
 
 
 @bench.command()
+def lengths(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)] = 1000,
+    seeds: Annotated[int, typer.Option(help="How many seeds to run.", min=1)] = 5,
+    only: Annotated[list[str] | None, typer.Option(help="Names of problems of `bench patches`.")] = None,
+) -> None:
+    """How long the trajectories of a patch should be."""
+    from mongepatch.bench import lengths as module
+
+    module.run(draws, range(seeds), only or module.PROBLEMS)
+
+
+@bench.command()
 def progress(
     rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
 ) -> None:
