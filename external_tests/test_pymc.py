@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import trilingual
-from trilingual import SIGMA, Y, pymc_schools
+from trilingual import SIGMA, Y, point_of, pymc_schools
 
 import mongepatch as mp
 
@@ -42,11 +42,6 @@ def pymc_everything():
 
 
 MODELS = {name: model.pymc for name, model in trilingual.MODELS.items()} | {"everything": pymc_everything}
-
-
-def point_of(model, target, x):
-    raw = target.layout.named(x)
-    return {model.rvs_to_values[variable].name: np.asarray(raw[variable.name]) for variable in model.free_RVs}
 
 
 def starts(target, count):

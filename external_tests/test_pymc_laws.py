@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import numpyro
 import pytest
+from trilingual import point_of
 
 import mongepatch as mp
 
@@ -134,9 +135,7 @@ def test_what_the_table_does_not_have_falls_back(name, given):
     for key in jax.random.split(jax.random.key(0), 3):
         x = target.start(key)
         assert np.isfinite(target.residuals(x)).all()
-        named = target.layout.named(x)
-        point = {model.rvs_to_values[variable].name: np.asarray(named[variable.name]) for variable in model.free_RVs}
-        assert float(target(x)) == pytest.approx(float(theirs(point)), rel=1e-8)
+        assert float(target(x)) == pytest.approx(float(theirs(point_of(model, target, x))), rel=1e-8)
 
 
 def test_partial_correlations_are_numpyros_coordinates():

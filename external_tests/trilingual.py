@@ -18,6 +18,12 @@ X = RNG.normal(size=(80, 3))
 LABEL = (RNG.uniform(size=80) < 1 / (1 + np.exp(-X @ [1.0, -0.5, 0.0]))).astype(int)
 
 
+def point_of(model: Any, target: mp.Target, x: Any) -> dict[str, np.ndarray]:
+    """A flat position as PyMC knows it: by the names of its value variables."""
+    raw = target.layout.named(x)
+    return {model.rvs_to_values[variable].name: np.asarray(raw[variable.name]) for variable in model.free_RVs}
+
+
 class Trilingual(NamedTuple):
     """One model in three languages. Stan knows neither residuals nor the names of dims: users give them."""
 

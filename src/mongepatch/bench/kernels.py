@@ -7,9 +7,10 @@ import numpy as np
 
 from mongepatch import baselines, datasets
 from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.names import check_problems
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.tables import show
-from mongepatch.errors import DataError, SettingError
+from mongepatch.errors import DataError
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
 from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
 from mongepatch.targets import Target, funnel, preset
@@ -136,9 +137,7 @@ def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:
 
 def run(draws: int = 1000, seed: int = 0, only: Sequence[str] = ()) -> None:
     """Print a table for each problem."""
-    unknown = set(only) - set(PROBLEMS)
-    if unknown:
-        raise SettingError(f"There is no problem {', '.join(sorted(unknown))}; there are {', '.join(PROBLEMS)}.")
+    check_problems(only, PROBLEMS)
     for problem in problems(only or PROBLEMS):
         baseline = baselines.nuts(problem.target, draws=draws, warmup=1000, seed=seed)
         regression = "beta" in baseline["posterior"]

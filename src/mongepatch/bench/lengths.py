@@ -6,11 +6,11 @@ from typing import NamedTuple
 import numpy as np
 
 from mongepatch.bench.effective import smallest_ess
+from mongepatch.bench.names import check_problems
 from mongepatch.bench.patches.problems import Problem, hard_problems
 from mongepatch.bench.patches.samplers import Task
 from mongepatch.bench.quiet import sample_quietly
 from mongepatch.bench.tables import show
-from mongepatch.errors import SettingError
 from mongepatch.trajectories import Static
 from mongepatch.warmup.length import JITTER
 
@@ -35,9 +35,7 @@ def run(
 ) -> dict[str, dict[int, list[Yield]]]:
     """Print a line for each problem, a column for each longest trajectory."""
     problems = {problem.name: problem for problem in hard_problems()}
-    unknown = set(only) - set(problems)
-    if unknown:
-        raise SettingError(f"There is no problem {', '.join(sorted(unknown))}: there are {', '.join(problems)}.")
+    check_problems(only, problems)
     found = {
         name: {length: [_yield(problems[name], length, draws, seed) for seed in seeds] for length in lengths}
         for name in only

@@ -73,10 +73,10 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
 def _steep(share: float) -> Iterator[str]:
     if share > SHARE:
         yield (
-            f"At {share:.1%} of the draws the density is too steep for steps of this size in a constant metric: what "
-            "is steeper still, such as the neck of a funnel, may be missing, whatever R̂ says. A metric that follows "
-            "the steepness needs the model's residuals: give residuals=, or the model itself by mp.from_numpyro or "
-            "mp.from_pymc. Or write scales that are estimated out of their effects, the non-centred form."
+            f"At {share:.1%} of the last draws of warm-up the density was too steep for steps of this size in a "
+            "constant metric: what is steeper still, such as the neck of a funnel, may be missing, whatever R̂ says. "
+            'Try metric="patch", which follows the steepness; it needs the residuals of the model, by residuals=, or '
+            "the model itself, by mp.from_numpyro or mp.from_pymc. Or write it in the non-centred form."
         )
 
 

@@ -51,7 +51,7 @@ def try_patch(rehearsal: Rehearsal, unknowns: Unknowns, flat: Look, draws: int) 
     basics(rehearsal, unknowns, draws)
     rehearsal.settle()
     bent = look(rehearsal, flat.record.position.shape[1])
-    steep = share_too_steep(rehearsal, euclidean.inverse_mass, step_size)
+    steep = share_too_steep(rehearsal.recent_positions(), rehearsal.runner.density, euclidean.inverse_mass, step_size)
     if steep > SHARE:
         return f"metric Patch: {steep:.1%} of the draws lie where the density is too steep for a constant metric"
     if flat.rough and bent.diverging < flat.diverging:

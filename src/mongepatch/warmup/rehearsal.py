@@ -68,8 +68,11 @@ class Rehearsal:
 
     def recent_positions(self) -> np.ndarray:
         """Flat positions of the last runs, a row for each draw of each chain; the same whether all are kept or not."""
-        positions = np.concatenate([record.position for record in self.records[-_REMEMBERED:]], axis=1)
-        return positions.reshape(-1, positions.shape[-1])
+        return _rows([record.position for record in self.records[-_REMEMBERED:]])
+
+    def recent_gradients(self) -> np.ndarray:
+        """Gradients there."""
+        return _rows([record.gradient for record in self.records[-_REMEMBERED:]])
 
     def change(self, settings: Settings, step_size: float | None = None) -> None:
         """Go on with other settings, and look for their step size around one that is given, or the last.
@@ -127,3 +130,9 @@ class Rehearsal:
             kernel=self.runner.kernel,
             walks=self.settings.trajectory is not None,
         )
+
+
+def _rows(arrays: list[Any]) -> np.ndarray:
+    """Arrays [chain, draw, dimension] as rows of a matrix."""
+    joined: np.ndarray = np.concatenate(arrays, axis=1)
+    return joined.reshape(-1, joined.shape[-1])

@@ -8,10 +8,13 @@ got in tell.
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
+from mongepatch.targets.program import Program
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.stiffness import largest_curvatures, twice_differentiable
 
@@ -20,29 +23,43 @@ SHARE = 0.01
 _STEEP = 2.0
 """ε√λ from which leapfrog is unstable."""
 _SURPRISE = 2.0
-"""How much larger than a normal density's the largest gradients must be for curvatures to be looked at at all."""
+"""How much larger than any of a normal density a squared gradient must be for the curvature there to be looked at."""
+_MOST = 64
+"""At how many draws it is looked at."""
 
 
-def share_too_steep(rehearsal: Rehearsal, base: InverseMass, step_size: float) -> float:
-    """The share of recent draws at which steps of this size in a constant metric are unstable."""
-    rows, density = rehearsal.recent_positions(), rehearsal.runner.density
+def share_too_steep(rows: np.ndarray, density: Program, base: InverseMass, step_size: float) -> float:
+    """The share of these draws [number, dimension] at which steps of this size in a constant metric are unstable."""
     if not twice_differentiable(density, rows[0]):
         return 0.0
     return float(np.mean(step_size * np.sqrt(largest_curvatures(rows, density, base)) > _STEEP))
 
 
 def steep_in_constant_metric(rehearsal: Rehearsal) -> float:
-    """The same for the metric that chains have now; 0 where it is not constant, or gradients give no reason to look."""
+    """The same for the metric and the recent draws of chains; 0 where the metric or the steps are of another kind.
+
+    Curvatures cost many products with Hessians. So they are looked at only where the gradient is long, as it is where
+    many directions are stiff; one stiff direction among hundreds may go unseen.
+    """
     metric: Any = rehearsal.settings.metric
-    if not isinstance(metric, Euclidean) or not _surprising(rehearsal, metric.inverse_mass):
+    if not isinstance(metric, Euclidean) or not isinstance(rehearsal.runner.kernel, LMC):
         return 0.0
-    return share_too_steep(rehearsal, metric.inverse_mass, float(rehearsal.pace.step_size))
+    long = _surprising(rehearsal.recent_gradients(), metric.inverse_mass)
+    if not long.mean() > SHARE:
+        return 0.0
+    rows = rehearsal.recent_positions()[long]
+    some = rows[:: -(-len(rows) // _MOST)]
+    step_size = float(rehearsal.pace.step_size)
+    return float(long.mean() * share_too_steep(some, rehearsal.runner.density, metric.inverse_mass, step_size))
 
 
-def _surprising(rehearsal: Rehearsal, base: InverseMass) -> bool:
-    """Whether some gradients are longer than any of a normal density with this M, whose squares make χ² of D."""
-    gradients: Any = rehearsal.records[-1].gradient
-    rows = gradients.reshape(-1, gradients.shape[-1])
-    squares = np.sum(rows * np.asarray(jax.vmap(base.apply)(rows)), axis=1)
-    dimension = rows.shape[1]
-    return bool(np.quantile(squares, 1.0 - SHARE) > _SURPRISE * (dimension + 4.0 * np.sqrt(2.0 * dimension)))
+def _surprising(gradients: np.ndarray, base: InverseMass) -> np.ndarray:
+    """Which gradients are longer than those of a normal density, whose squares in the scale of M are χ² of D.
+
+    M need not be of the density's scale: the median is made that of χ².
+    """
+    dimension = gradients.shape[1]
+    squares = np.sum(gradients * np.asarray(jax.vmap(base.apply)(jnp.asarray(gradients))), axis=1)
+    usual, largest = dimension * (1.0 - 2.0 / (9.0 * dimension)) ** 3, dimension + 4.0 * np.sqrt(2.0 * dimension)
+    surprising: np.ndarray = squares / np.median(squares) > _SURPRISE * largest / usual
+    return surprising

@@ -13,7 +13,7 @@ from mongepatch.metrics.inverse_mass import InverseMass
 from mongepatch.targets.program import Program
 
 POINTS = 256
-"""How many draws are looked at."""
+"""How many draws are looked at, at most."""
 STIFFEST = 0.1
 """Share of them that counts as stiff."""
 _DIRECTIONS, _ROUNDS = 3, 20
@@ -60,7 +60,7 @@ def largest_curvatures(positions: np.ndarray, density: Program, base: InverseMas
 
 
 def _some(positions: np.ndarray) -> np.ndarray:
-    some: np.ndarray = positions[np.linspace(0, len(positions) - 1, POINTS).astype(int)]
+    some: np.ndarray = positions[np.linspace(0, len(positions) - 1, min(POINTS, len(positions))).astype(int)]
     return some
 
 

@@ -24,12 +24,13 @@ _MARGIN = 1.1
 
 
 class Choice(NamedTuple):
-    """What was chosen, for a person to read."""
+    """What was chosen, for a person to read, and what is to be said of it."""
 
     metric: str
     trajectory: str
     steep: float = 0.0
-    """Share of the last draws at which the density is too steep for a constant metric, where nothing else is left."""
+    """Share of the last draws at which the density is too steep for a constant metric; 0 where that was not looked
+    at."""
 
     @property
     def line(self) -> str:
@@ -58,8 +59,7 @@ def warm_up(rehearsal: Rehearsal, unknowns: Unknowns, draws: int) -> Choice:
     rehearsal.change(rehearsal.settings)
     basics(rehearsal, unknowns, left, first=left // 2)
     rehearsal.settle()
-    judged = unknowns.metric and unknowns.residuals is not None  # a patch has told already
-    return Choice(metric, trajectory, 0.0 if judged else steep_in_constant_metric(rehearsal))
+    return Choice(metric, trajectory, steep_in_constant_metric(rehearsal))
 
 
 def _choose_metric(rehearsal: Rehearsal, unknowns: Unknowns, seen: Look, draws: int) -> str:

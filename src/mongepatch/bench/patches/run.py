@@ -7,12 +7,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from mongepatch.bench.names import check_problems
 from mongepatch.bench.patches import regular, report
 from mongepatch.bench.patches.compiling import compiled_once
 from mongepatch.bench.patches.measure import Row, measure
 from mongepatch.bench.patches.problems import hard_problems, regular_problems
 from mongepatch.bench.patches.truth import Truth, truth_of
-from mongepatch.errors import SettingError
 
 METRICS = ("auto", "patch")
 PACKAGES = ("mongepatch", "jax", "numpyro", "blackjax", "nutpie", "walnutpie", "arviz-stats")
@@ -30,9 +30,7 @@ def run(
     """Print them, all or of some problems only, and write every figure to a file."""
     all_hard, all_regular = hard_problems(posteriordb), regular_problems(posteriordb)
     known = [problem.name for problem in (*all_hard, *all_regular)]
-    unknown = set(only) - set(known)
-    if unknown:
-        raise SettingError(f"There is no problem {', '.join(sorted(unknown))}: there are {', '.join(known)}.")
+    check_problems(only, known)
     hard, easy = ([p for p in family if not only or p.name in only] for family in (all_hard, all_regular))
     results: dict[str, list[Row]] = {}
     truths: dict[str, Truth] = {}

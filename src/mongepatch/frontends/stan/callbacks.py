@@ -17,7 +17,9 @@ from mongepatch._typing import Vector
 from mongepatch.frontends.stan.backend import Backend
 
 Number: TypeAlias = jax.Array
+"""What programs know a model by: an array of shape [1]."""
 Function: TypeAlias = Literal["gradients", "products"]
+"""What can be called."""
 
 _models: WeakValueDictionary[int, Backend] = WeakValueDictionary()
 

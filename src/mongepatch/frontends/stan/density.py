@@ -54,7 +54,7 @@ def _shape_of_x(number: Any, x: Any, *_: Any, engine: str) -> ShapedArray:
 
 
 def _gradients_jvp(primals: Any, tangents: Any, *, engine: str) -> Any:
-    (number, x), v = primals, ad.instantiate_zeros(tangents[1])
+    (number, x), (_, v) = primals, tangents
     value, gradient = _gradients.bind(number, x, engine=engine)
     return (value, gradient), ((gradient * v).sum(-1), _products.bind(number, x, v, engine=engine))
 
