@@ -13,7 +13,7 @@ help:
 	@echo "make test      lint, types and tests"
 	@echo "make test-all  the slow tests too, and those of other libraries' models"
 	@echo "make format    put the code into its format"
-	@echo "make bench     print every figure that the docs quote"
+	@echo "make bench     print the figures that the docs quote"
 	@echo "make clean     remove .venv and all that was made"
 
 # The tools of `make test` hold all that the demo needs: where they are installed, nothing more is fetched.
@@ -50,7 +50,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/mongepatch bench warmup
 	$(BIN)/mongepatch bench patches
 	$(BIN)/mongepatch bench progress
-	@echo "mongepatch bench pymc, stan and posteriordb need more: see docs/benchmarks.md."
+	@echo "mongepatch bench pymc, bench stan and bench posteriordb need other libraries or data: see docs/benchmarks.md"
 
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
