@@ -61,5 +61,5 @@ def _surprising(gradients: np.ndarray, base: InverseMass) -> np.ndarray:
     dimension = gradients.shape[1]
     squares = np.sum(gradients * np.asarray(jax.vmap(base.apply)(jnp.asarray(gradients))), axis=1)
     usual, largest = dimension * (1.0 - 2.0 / (9.0 * dimension)) ** 3, dimension + 4.0 * np.sqrt(2.0 * dimension)
-    surprising: np.ndarray = squares / np.median(squares) > _SURPRISE * largest / usual
+    surprising: np.ndarray = squares > _SURPRISE * largest / usual * np.median(squares)
     return surprising
