@@ -2,6 +2,7 @@
 
 import json
 import platform
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -28,6 +29,8 @@ def run(
     json_file: Path | None = None,
 ) -> dict[str, list[Row]]:
     """Print them, all or of some problems only, and write every figure to a file."""
+    if posteriordb is None:
+        print("The models of posteriordb are left out: name a folder of them.", file=sys.stderr)
     all_hard, all_regular = hard_problems(posteriordb), regular_problems(posteriordb)
     known = [problem.name for problem in (*all_hard, *all_regular)]
     check_problems(only, known)

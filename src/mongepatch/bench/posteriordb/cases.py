@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from mongepatch.bench import posteriors
+from mongepatch.bench.names import check_problems
 from mongepatch.bench.posteriors.load import DATA, DRAWS
 from mongepatch.errors import SettingError
 from mongepatch.frontends import from_numpyro, from_stan
@@ -34,9 +35,9 @@ class Case(NamedTuple):
 def cases(folder: Path, only: Collection[str] = ()) -> Iterator[Case]:
     """All that have reference draws in the folder, or some by name; those not in reach are told."""
     names = sorted(path.parent.name for path in folder.glob(f"*/{DRAWS}"))
-    unknown = set(only) - set(names)
-    if unknown or not names:
-        raise SettingError(f"{folder} has {', '.join(names) or 'no'} reference draws, and none of {sorted(only)}.")
+    if not names:
+        raise SettingError(f"{folder} has no reference draws.")
+    check_problems(only, names)
     for name in only or names:
         yield from _in_jax(folder, name)
         yield from _in_numpyro(folder, name)

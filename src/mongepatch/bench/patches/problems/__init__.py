@@ -1,6 +1,5 @@
 """Models that are hard as one writes them first, and some that are not."""
 
-import sys
 from pathlib import Path
 
 from mongepatch._extras import require
@@ -16,10 +15,7 @@ def hard_problems(folder: Path | None = None) -> list[Problem]:
 
     families = (schools, funnels, groups, slopes, horseshoe, volatility)
     found = [problem for family in families for problem in family.problems()]
-    if folder is None:
-        print("The models of posteriordb are left out: name a folder of them.", file=sys.stderr)
-        return found
-    return found + posteriordb.problems(folder)
+    return found if folder is None else found + posteriordb.problems(folder)
 
 
 def regular_problems(folder: Path | None = None) -> list[Problem]:
