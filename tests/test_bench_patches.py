@@ -26,6 +26,13 @@ RNG = np.random.default_rng(0)
 PROBLEMS = {problem.name: problem for problem in hard_problems()}
 NEAL = PROBLEMS["neal-9"]
 EXACT = truth.truth_of(NEAL).landmarks
+STATE = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def same_numbers():
+    """The same random numbers for a test, whichever ran before it."""
+    RNG.bit_generator.state = STATE
 
 
 def outcome_of(v, **figures):
