@@ -12,7 +12,7 @@ with warnings.catch_warnings():
     pytest.importorskip("inference_gym", reason="needs inference_gym: pip install inference_gym tfp-nightly")
     gym = pytest.importorskip("inference_gym.using_jax", reason="needs TensorFlow Probability on JAX: tfp-nightly")
 
-from mongepatch.bench.reference import Known, largest_deviation
+from helpers import Known, largest_deviation
 
 PAGE = Path(__file__).parent.parent / "docs" / "interoperability.md"
 

@@ -15,8 +15,9 @@ from trilingual import STAN_SCHOOLS as SCHOOLS
 
 pytest.importorskip("httpstan", reason='Stan models need httpstan: pip install "mongepatch[stan]"')
 
+from helpers import Known, largest_deviation
+
 import mongepatch as mp
-from mongepatch.bench.reference import Known, largest_deviation
 from mongepatch.frontends.stan import bridged
 from mongepatch.frontends.stan.bridged import Bridged
 from mongepatch.frontends.stan.build import target_of

@@ -7,9 +7,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import flattened, known_from, largest_deviation
 
 import mongepatch as mp
-from mongepatch.bench.reference import flattened, known_from, largest_deviation
 
 pytest.importorskip("numpyro", reason="numpyro is not installed: pip install 'mongepatch[numpyro]'")
 pytest.importorskip("pymc", reason="pymc is not installed: pip install 'mongepatch[pymc]'")

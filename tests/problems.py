@@ -67,3 +67,9 @@ def phase_points(name, n=3, seed=0):
 def relative_error(value, reference):
     """Largest difference, relative to the size of the reference (or to 1 where that is smaller)."""
     return jnp.abs(value - reference).max() / jnp.maximum(1.0, jnp.abs(reference).max())
+
+
+def curved(x):
+    """A metric with every kind of derivative."""
+    root = jnp.outer(jnp.sin(x), jnp.cos(x[::-1])) + jnp.diag(1.0 + 0.3 * x**2)
+    return root @ root.T + jnp.eye(x.size)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from test_import import run_python, without
+from helpers import run_python, without
 
 import mongepatch as mp
 from mongepatch import baselines

@@ -1,52 +1,15 @@
 """Importing is light, and what is not installed is asked for by name."""
 
-import subprocess
-import sys
-
 import pytest
+from helpers import HEAVY, run_python, without
 
 import mongepatch as mp
-
-HEAVY = (
-    "arviz_base",
-    "arviz_stats",
-    "blackjax",
-    "bridgestan",
-    "httpstan",
-    "jaxtyping",
-    "matplotlib",
-    "numpyro",
-    "pandas",
-    "pymc",
-    "pytensor",
-    "rich",
-    "stan",
-    "typer",
-    "xarray",
-    "zarr",
-)
-
-
-def run_python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
 def test_import_loads_nothing_heavier_than_jax():
     """Everything that `import mongepatch` adds to `import jax` and its flat-vector and linear-algebra helpers."""
     done = run_python(f"import sys, mongepatch; print([name for name in {HEAVY} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
-
-
-def without(module):
-    """Code that makes a module look as if it were not installed."""
-    return f"""
-import sys
-class Hide:
-    def find_spec(self, name, *args):
-        if name.split(".")[0] == {module!r}:
-            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
-sys.meta_path.insert(0, Hide())
-"""
 
 
 SAMPLE = """

@@ -13,10 +13,10 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+from helpers import known_from
 from numpyro.infer import MCMC
 
 import mongepatch as mp
-from mongepatch.bench.reference import known_from
 from mongepatch.numpyro import PatchNUTS
 
 

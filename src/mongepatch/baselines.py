@@ -18,14 +18,14 @@ from mongepatch._extras import require
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.metrics import Euclidean, fitted
+from mongepatch.program import Program, trace_density
 from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.output import tree_of
 from mongepatch.sampling.starts import starting_states
 from mongepatch.sampling.variables import variables
-from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets import Target
-from mongepatch.targets.program import Program, trace
+from mongepatch.validation import positive_number, whole_number
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -198,7 +198,7 @@ def _sample(
     if init is not None:
         init = target.layout.tree(target.layout.flat(init).astype(dtype))
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
-    density = trace(target.logdensity, position)
+    density = trace_density(target.logdensity, position)
     metric = fitted(Euclidean(), position)
     check_differentiable(density, metric, position)
     starts = starting_states(start_key, target, density, metric, init, chains, spread=1.0, per_chain=False)

@@ -11,10 +11,10 @@ from mongepatch.bench.tables import show
 from mongepatch.chains import Runner, Settings
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Monge, fitted
+from mongepatch.program import trace_density
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.starts import starting_states
 from mongepatch.targets import Target, funnel
-from mongepatch.targets.program import trace
 from mongepatch.trajectories import NUTS
 from mongepatch.warmup import ACCEPTANCE, Rehearsal, basics, begin
 from mongepatch.warmup.alpha import alpha_for
@@ -35,7 +35,7 @@ def rehearse(target: Target, seed: int, chains: int = 4) -> Rehearsal:
     position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
     settings, unknowns = begin("euclidean", NUTS(), LMC(), target.dimension)
     settings = settings._replace(metric=fitted(settings.metric, position))
-    density = trace(target.logdensity, position)
+    density = trace_density(target.logdensity, position)
     states = starting_states(start_key, target, density, settings.metric, None, chains, spread=1.0, per_chain=False)
     with progress_report(0, chains, show=False) as report:
         runner = Runner(run_key, density, LMC(), report)

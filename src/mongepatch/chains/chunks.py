@@ -12,7 +12,7 @@ from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 from mongepatch.trajectories import Trajectory
 
 P = TypeVar("P", bound=Pace)

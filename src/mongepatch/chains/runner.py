@@ -10,7 +10,7 @@ from mongepatch._typing import PRNGKey
 from mongepatch.chains.chunks import Rows, Settings, run_chunk
 from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 
 P = TypeVar("P", bound=Pace)
 

@@ -5,7 +5,7 @@ import jax
 from mongepatch.kernels import State
 from mongepatch.kernels.base import init
 from mongepatch.metrics import Metric
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 
 
 @jax.jit

@@ -12,12 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._linalg import dot
 from mongepatch._typing import Count, Flag, LogDensity, Scalar, Vector
 from mongepatch.integrators.base import Failure, Phase, with_start
 from mongepatch.integrators.fixed_point import FixedPoint
 from mongepatch.metrics import Metric
-from mongepatch.metrics.base import dot
-from mongepatch.settings import positive_number
+from mongepatch.validation import positive_number
 
 
 class _Node(NamedTuple):

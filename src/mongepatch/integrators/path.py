@@ -11,8 +11,8 @@ from mongepatch.errors import ParameterError, SettingError
 from mongepatch.integrators.base import Integrator, Phase
 from mongepatch.integrators.lagrangian import Lagrangian
 from mongepatch.metrics import Metric, energy, fitted, hamiltonian
-from mongepatch.settings import real_number, whole_number
-from mongepatch.targets.program import Program, trace
+from mongepatch.program import Program, trace_density
+from mongepatch.validation import real_number, whole_number
 
 
 class Path(NamedTuple):
@@ -73,7 +73,7 @@ def integrate(
     if isinstance(integrator, type) or not hasattr(integrator, "path"):
         raise SettingError(f'integrator must be one, such as mp.integrators.Lagrangian("paper"); it is {integrator!r}.')
     num_steps = whole_number("num_steps", num_steps)
-    program = trace(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
+    program = trace_density(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
     step_size = real_number("step_size", step_size).astype(position.dtype)
     metric = fitted(metric, position)
     return _follow(program, metric, position, velocity, step_size, integrator=integrator, n=num_steps)

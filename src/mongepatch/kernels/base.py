@@ -11,11 +11,11 @@ from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, PyTree, Scalar,
 from mongepatch.errors import LogDensityError, MetricError, SettingError
 from mongepatch.integrators import Failure
 from mongepatch.metrics import Metric, check_metric, fitted
-from mongepatch.settings import positive_number
+from mongepatch.program import check_density
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
-from mongepatch.targets.program import check_density
 from mongepatch.trajectories import Trajectory, check_trajectory
+from mongepatch.validation import positive_number
 
 DIVERGENCE_THRESHOLD = 1000.0
 """The energy error above which a trajectory counts as divergent."""

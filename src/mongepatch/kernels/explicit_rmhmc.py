@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from mongepatch._linalg import dot
 from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
@@ -27,12 +28,11 @@ from mongepatch.kernels.base import (
     finish,
 )
 from mongepatch.metrics import Metric, fitted, hamiltonian
-from mongepatch.metrics.base import dot
-from mongepatch.settings import positive_number
 from mongepatch.targets.layout import Layout
 from mongepatch.trajectories import Static
 from mongepatch.trajectories.base import classify
 from mongepatch.trajectories.metropolis import metropolis
+from mongepatch.validation import positive_number
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checka
 import jax
 import jax.numpy as jnp
 
+from mongepatch._linalg import dot
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.field import Field
+from mongepatch.program import TracedFunction
 
 Slope: TypeAlias = Any
 """How the geometry changes around a point. It may hold functions: it lives no longer than the computation at hand."""
@@ -136,18 +137,13 @@ def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     shape = jax.ShapeDtypeStruct(position.shape, position.dtype)
 
     def suit(leaf: Any) -> Any:
-        if isinstance(leaf, Field):
+        if isinstance(leaf, TracedFunction):
             return leaf.traced(shape)
         array = jnp.asarray(leaf)
         return array.astype(position.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
-    suited: M = jax.tree.map(suit, metric, is_leaf=lambda leaf: isinstance(leaf, Field))
+    suited: M = jax.tree.map(suit, metric, is_leaf=lambda leaf: isinstance(leaf, TracedFunction))
     return suited
-
-
-def dot(left: jax.Array, right: jax.Array) -> jax.Array:
-    """A product in the full precision of its factors, which accelerators do not give by default."""
-    return jnp.dot(left, right, precision=jax.lax.Precision.HIGHEST)
 
 
 def kinetic(metric: Metric, point: Any, velocity: Vector) -> Scalar:

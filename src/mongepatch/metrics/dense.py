@@ -12,11 +12,12 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
+from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import Cost, dot
-from mongepatch.metrics.field import Field
+from mongepatch.metrics.base import Cost
+from mongepatch.program import TracedFunction
 
 
 class DensePoint(NamedTuple):
@@ -156,10 +157,10 @@ class Dense(DenseMetric):
             matrix, written with jax.numpy. Of a matrix that is not symmetric, the symmetric part is used.
     """
 
-    metric_fn: Field
+    metric_fn: TracedFunction
 
     def __init__(self, metric_fn: Any) -> None:
-        object.__setattr__(self, "metric_fn", Field("metric_fn", metric_fn))
+        object.__setattr__(self, "metric_fn", TracedFunction("metric_fn", metric_fn))
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` unless the function gives a D × D matrix."""
@@ -170,12 +171,12 @@ class Dense(DenseMetric):
         return symmetric(self.metric_fn(position))
 
 
-def check_square(field: Field, dimension: int) -> None:
+def check_square(function: TracedFunction, dimension: int) -> None:
     """Raise `MetricError` unless a function of the position gives a D × D matrix."""
-    shape = field.shape(dimension)
+    shape = function.shape(dimension)
     if shape != (dimension, dimension):
         raise MetricError(
-            f"{field.name} must return a matrix of shape {(dimension, dimension)} for {dimension} parameters; "
+            f"{function.name} must return a matrix of shape {(dimension, dimension)} for {dimension} parameters; "
             f"its shape is {shape}."
         )
 

@@ -7,13 +7,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import Cost, dot
+from mongepatch.metrics.base import Cost
 from mongepatch.metrics.dense import DenseMetric, check_square, symmetric
-from mongepatch.metrics.field import Field
-from mongepatch.settings import positive_number
+from mongepatch.program import TracedFunction
+from mongepatch.validation import positive_number
 
 
 @pytree
@@ -31,11 +32,11 @@ class Fisher(DenseMetric):
             D × D matrix. I + P must be positive definite everywhere.
     """
 
-    information: Field
+    information: TracedFunction
     prior_precision: Any
 
     def __init__(self, information: Any, prior_precision: Any = 0.0) -> None:
-        object.__setattr__(self, "information", Field("information", information))
+        object.__setattr__(self, "information", TracedFunction("information", information))
         object.__setattr__(self, "prior_precision", _precision_from(prior_precision))
 
     @staticmethod
@@ -102,11 +103,11 @@ class GaussNewtonFisher(DenseMetric):
         prior_precision: P, as for `Fisher`.
     """
 
-    means: Field
+    means: TracedFunction
     prior_precision: Any
 
     def __init__(self, means: Any, prior_precision: Any = 0.0) -> None:
-        object.__setattr__(self, "means", Field("mean", means))
+        object.__setattr__(self, "means", TracedFunction("mean", means))
         object.__setattr__(self, "prior_precision", _precision_from(prior_precision))
 
     def check(self, dimension: int) -> None:

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
+from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import dot
 from mongepatch.metrics.low_rank import LowRank
 
 

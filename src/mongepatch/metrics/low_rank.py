@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
+from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import dot
 
 _SMALL = 32
 """Dimension up to which products with all directions cost less than asking whether there are any."""

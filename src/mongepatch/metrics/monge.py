@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.base import Cost, dot
+from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
-from mongepatch.settings import number_at_least_zero
+from mongepatch.validation import number_at_least_zero
 
 
 class MongePoint(NamedTuple):

@@ -11,7 +11,7 @@ from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.dense import DenseMetric
-from mongepatch.settings import positive_number
+from mongepatch.validation import positive_number
 
 
 @pytree

@@ -14,6 +14,7 @@ from mongepatch.errors import SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, fitted
+from mongepatch.program import trace_density
 from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import (
     check_differentiable,
@@ -27,10 +28,9 @@ from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.starts import check_per_chain, starting_states
 from mongepatch.sampling.verdict import verdict
-from mongepatch.settings import number_at_least_zero, positive_number, share, whole_number
 from mongepatch.targets import Target
-from mongepatch.targets.program import trace
 from mongepatch.trajectories import Trajectory
+from mongepatch.validation import number_at_least_zero, positive_number, share, whole_number
 from mongepatch.warmup import ACCEPTANCE, MetricName, Rehearsal, TrajectoryName, begin, warm_up
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ def sample(
     check_names(target)
     dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
-    density = trace(target.logdensity, position)
+    density = trace_density(target.logdensity, position)
     # Planning a patch takes time, which is for nothing where another metric is asked for.
     may_patch = isinstance(metric, str) and metric in ("auto", "patch")
     if residuals is not None and not may_patch:

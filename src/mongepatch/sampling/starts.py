@@ -12,8 +12,8 @@ from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.kernels import State
 from mongepatch.kernels.base import init as init_state
 from mongepatch.metrics import Metric
+from mongepatch.program import Program
 from mongepatch.targets import Target
-from mongepatch.targets.program import Program
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
 

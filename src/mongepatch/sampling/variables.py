@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch.program import Program, trace
 from mongepatch.targets import Target
-from mongepatch.targets.program import Program, trace_function
 
 _BYTES = 64 * 2**20
 """How much the variables of the draws that are made at once may take."""
@@ -17,7 +17,7 @@ def variables(positions: np.ndarray, target: Target) -> dict[str, Any]:
     """Arrays by name, with the leading axes of the positions: parts of the vectors, or what the target makes of it."""
     if target.constrain is None:
         return target.layout.named(positions)
-    program, shapes = trace_function(target.constrain, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
+    program, shapes = trace(target.constrain, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
     rows = positions.reshape(-1, positions.shape[-1])
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))

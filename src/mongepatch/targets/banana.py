@@ -8,10 +8,10 @@ import numpy as np
 
 from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
-from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Tabulated, Truth
+from mongepatch.validation import positive_number
 
 
 def banana(

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
-from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
+from mongepatch.validation import positive_number, whole_number
 
 
 def funnel(dimension: int, *, variance: float = 15.0) -> Target:

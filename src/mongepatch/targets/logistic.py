@@ -9,9 +9,9 @@ import numpy as np
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
-from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
+from mongepatch.validation import positive_number
 
 
 def logistic_regression(

@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
-from mongepatch.settings import positive_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
+from mongepatch.validation import positive_number
 
 
 def ring(radius: float = 12.0, variance: float = 0.12) -> Target:

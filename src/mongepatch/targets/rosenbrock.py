@@ -4,10 +4,10 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
-from mongepatch.settings import positive_number, whole_number
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
+from mongepatch.validation import positive_number, whole_number
 
 
 def rosenbrock(dimension: int = 2, *, a: float = 0.05, b: float = 5.0, mu: float = 1.0) -> Target:

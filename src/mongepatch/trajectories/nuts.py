@@ -14,9 +14,9 @@ import jax.numpy as jnp
 from mongepatch._typing import Count, Flag, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Phase
-from mongepatch.settings import whole_number
 from mongepatch.trajectories.base import Dynamics, Level, Outcome, classify
 from mongepatch.trajectories.uturn import Leaf, Rule, Stack, turned, turned_at_seam
+from mongepatch.validation import whole_number
 
 
 class _Span(NamedTuple):

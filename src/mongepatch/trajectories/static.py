@@ -10,9 +10,9 @@ from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
-from mongepatch.settings import number_at_least_zero, whole_number
 from mongepatch.trajectories.base import Dynamics, Outcome, classify
 from mongepatch.trajectories.metropolis import metropolis
+from mongepatch.validation import number_at_least_zero, whole_number
 
 
 @pytree

@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 import jax
 import jax.numpy as jnp
 
+from mongepatch._linalg import dot
 from mongepatch._typing import Count, Flag, Scalar, Vector
-from mongepatch.metrics.base import dot
 
 Rule: TypeAlias = Literal["generalized", "trapezoid", "extended", "chord"]
 

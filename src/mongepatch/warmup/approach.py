@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Matrix, Vector
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 
 _FAR = 20.0
 """A rise of ℓ by so many times the dimension is no fluctuation: among draws ℓ has a standard deviation of √(D/2)."""

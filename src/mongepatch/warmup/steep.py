@@ -14,7 +14,7 @@ import numpy as np
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 from mongepatch.warmup.rehearsal import Rehearsal
 from mongepatch.warmup.stiffness import largest_curvatures, twice_differentiable
 

@@ -12,7 +12,7 @@ from mongepatch._pytree import pytree
 from mongepatch._typing import Flag, PRNGKey, Scalar
 from mongepatch.kernels import Kernel, State
 from mongepatch.metrics import Metric
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 from mongepatch.trajectories import Static
 
 _DOUBLINGS = 40

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._linalg import dot
 from mongepatch._typing import Matrix, Scalar, Vector
-from mongepatch.metrics.base import dot
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.targets.program import Program
+from mongepatch.program import Program
 
 POINTS = 256
 """How many draws are looked at, at most."""

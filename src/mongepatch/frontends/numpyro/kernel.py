@@ -17,9 +17,9 @@ from mongepatch.kernels import State
 from mongepatch.kernels.lmc import LMC
 from mongepatch.metrics import Euclidean, Metric, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
-from mongepatch.settings import number_at_least_zero
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Trajectory
+from mongepatch.validation import number_at_least_zero
 
 _STARTS = 32
 """Starting points that are tried for each chain, as one may lie where the density is not finite."""

@@ -13,9 +13,9 @@ from mongepatch.frontends.stan.backend import Backend
 from mongepatch.frontends.stan.compiled import Compiled
 from mongepatch.frontends.stan.names import variables_of
 from mongepatch.frontends.stan.source import arrays_of, data_from, program_from
-from mongepatch.settings import whole_number
 from mongepatch.targets import Target
 from mongepatch.targets.layout import Layout
+from mongepatch.validation import whole_number
 
 RADIUS = 2.0
 """Chains start within this distance of 0 in every unconstrained coordinate, as Stan's do."""

@@ -4,9 +4,9 @@ from typing import Any, Protocol
 
 from mongepatch._typing import Scalar, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity, InverseMass
-from mongepatch.metrics.patch.plan import Plan
-from mongepatch.metrics.patch.sparse import Sparse
-from mongepatch.metrics.patch.whitened import Tall, Wide
+from mongepatch.metrics.patch.dense_algebra import TallAlgebra, WideAlgebra
+from mongepatch.metrics.patch.sparse_algebra import SparseAlgebra
+from mongepatch.sparse.plan import JacobianPlan
 
 
 class Algebra(Protocol):
@@ -46,9 +46,9 @@ class Algebra(Protocol):
         """Log of the ratio of two determinants of `turned`, without their signs."""
 
 
-def algebra(plan: Plan, inverse_mass: InverseMass, square: Scalar) -> Algebra:
+def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: Scalar) -> Algebra:
     """The form of the algebra that costs least, with square = α²."""
     if isinstance(inverse_mass, Identity | Diagonal) and plan.sparse is not None:
-        return Sparse(plan.sparse, inverse_mass, square)
+        return SparseAlgebra(plan.sparse, inverse_mass, square)
     rows, dimension = plan.pattern.shape
-    return Wide(plan, inverse_mass, square) if rows < dimension else Tall(plan, inverse_mass, square)
+    return WideAlgebra(plan, inverse_mass, square) if rows < dimension else TallAlgebra(plan, inverse_mass, square)

@@ -8,19 +8,19 @@ import numpy as np
 
 from mongepatch._typing import Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.field import Field
-from mongepatch.metrics.patch.pattern import jacobian_pattern
-from mongepatch.metrics.patch.plan import Plan
+from mongepatch.program import TracedFunction
+from mongepatch.sparse.pattern import jacobian_pattern
+from mongepatch.sparse.plan import JacobianPlan
 
 _POINTS = 2
 """Random places at which a pattern is held against the derivatives themselves."""
 
 
 @jax.tree_util.register_pytree_node_class
-class Residuals(Field):
+class Residuals(TracedFunction):
     """A function from flat vectors to vectors. Once traced, it knows its plan, which is structure and not traced."""
 
-    _plan: Plan | None = None
+    _plan: JacobianPlan | None = None
 
     def traced(self, position: jax.ShapeDtypeStruct) -> "Residuals":
         """The function traced at positions of this shape and precision, and planned."""
@@ -35,12 +35,12 @@ class Residuals(Field):
         pattern = jacobian_pattern(traced.function, position.size)
         if not pattern.any():
             raise MetricError(f"{self.name} depend on no parameter.")
-        traced._plan = Plan(pattern)
+        traced._plan = JacobianPlan(pattern)
         if not pattern.all() and not _holds(traced, traced._plan, position):
-            traced._plan = Plan(np.ones_like(pattern))
+            traced._plan = JacobianPlan(np.ones_like(pattern))
         return traced
 
-    def plan(self, dimension: int, dtype: Any = None) -> Plan:
+    def plan(self, dimension: int, dtype: Any = None) -> JacobianPlan:
         """The plan for positions of this dimension."""
         position = jax.ShapeDtypeStruct((dimension,), dtype or jnp.result_type(float))
         plan = self.traced(position)._plan
@@ -67,7 +67,7 @@ class Residuals(Field):
         return residuals
 
 
-def _holds(residuals: Residuals, plan: Plan, position: jax.ShapeDtypeStruct) -> bool:
+def _holds(residuals: Residuals, plan: JacobianPlan, position: jax.ShapeDtypeStruct) -> bool:
     """Whether the entries of the pattern make up the whole Jacobian.
 
     A derivative of a user's own may depend on more than the function that it belongs to, which is all that a pattern is

@@ -1,0 +1,68 @@
+"""A patch whose matrices are sparse: a diagonal M, and residuals that know few parameters each."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+
+from mongepatch._typing import Scalar, Vector
+from mongepatch.metrics.inverse_mass import Diagonal, Identity
+from mongepatch.sparse.elimination import Factored, log_abs_ratio
+from mongepatch.sparse.plan import SparsePlan
+from mongepatch.sparse.sums import take_or_zero
+
+
+class SparseAlgebra(NamedTuple):
+    """For a diagonal M and a sparse J: level by level, without a dense matrix but for a core."""
+
+    plan: SparsePlan
+    inverse_mass: Identity | Diagonal
+    square: Scalar
+
+    def read(self, compressed: Vector) -> Vector:
+        """As it is."""
+        return compressed
+
+    def factor(self, jacobian: Vector) -> Factored:
+        """The elimination of G."""
+        return self.plan.elimination.factor(self._entries(jacobian, jacobian), symmetric=True)
+
+    def log_det(self, factor: Factored) -> Scalar:
+        """The sum of the logs of the pivots."""
+        return jnp.log(self.plan.elimination.pivots(factor)).sum()
+
+    def multiply(self, jacobian: Vector, velocity: Vector) -> Vector:
+        """Mv + α²Jᵀ(Jv)."""
+        return self.inverse_mass.solve(velocity) + self.turn(jacobian, jacobian, velocity)
+
+    def solve(self, jacobian: Vector, factor: Factored, covector: Vector) -> Vector:
+        """Forwards and backwards through the levels."""
+        return self.plan.elimination.solve(factor, covector)
+
+    def root(self, jacobian: Vector, factor: Factored, noise: Vector) -> Vector:
+        """F⁻ᵀz with G = FFᵀ."""
+        return self.plan.elimination.root(factor, noise)
+
+    def weights(self, jacobian: Vector, factor: Factored) -> Vector:
+        """It takes those entries of G⁻¹ that are on the pattern of G, and no others."""
+        return self.square * self.plan.weights(jacobian, self.plan.elimination.inverse(factor))
+
+    def turn(self, jacobian: Vector, change: Vector, velocity: Vector) -> Vector:
+        """Two sparse products."""
+        return self.square * self.plan.square(jacobian, change, velocity)
+
+    def turned(self, jacobian: Vector, change: Vector, length: Scalar) -> Factored:
+        """The same elimination as for G."""
+        return self.plan.elimination.factor(self._entries(jacobian, jacobian + length * change), symmetric=False)
+
+    def solve_turned(self, jacobian: Vector, turned: Factored, covector: Vector) -> Vector:
+        """The same as for G."""
+        return self.plan.elimination.solve(turned, covector)
+
+    def log_abs_ratio(self, after: Factored, before: Factored) -> Scalar:
+        """Pivot by pivot."""
+        return log_abs_ratio(self.plan.elimination.pivots(after), self.plan.elimination.pivots(before))
+
+    def _entries(self, jacobian: Vector, other: Vector) -> Vector:
+        """M + α²JᵀB on its pattern."""
+        mass = self.inverse_mass.solve(jnp.ones(self.plan.dimension, jacobian.dtype))
+        return take_or_zero(mass, self.plan.diagonal) + self.square * self.plan.gram(jacobian, other)

@@ -1,0 +1,52 @@
+"""Log densities as programs: what is no log density is refused here."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
+
+from mongepatch._typing import LogDensity
+from mongepatch.errors import LogDensityError
+from mongepatch.program.program import Program, trace
+
+_NOT_JAX = (ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError)
+
+
+def trace_density(logdensity: LogDensity, position: jax.ShapeDtypeStruct) -> Program:
+    """The program of a log density of flat vectors, or a refusal of what is none."""
+    program, value = _attempt(lambda: trace(logdensity, position))
+    _check_value(value)
+    return program
+
+
+def check_density(logdensity: LogDensity, position: Any) -> None:
+    """Raise unless the log density of a flat vector is one real number that JAX can trace."""
+    _check_value(_attempt(lambda: jax.eval_shape(lambda x: logdensity(x), position)))
+
+
+def _attempt(run: Callable[[], Any]) -> Any:
+    try:
+        return run()
+    except _NOT_JAX as error:
+        raise LogDensityError(
+            "The log density is not differentiable by JAX: it turns its parameters into NumPy arrays or branches on "
+            "their values. Write it with jax.numpy, and jnp.where or jax.lax.cond in place of if."
+        ) from error
+    except Exception as error:
+        raise LogDensityError(
+            f"The log density failed at the starting point's shapes: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _check_value(value: Any) -> None:
+    if not isinstance(value, jax.ShapeDtypeStruct):
+        raise LogDensityError(f"The log density must return one number; it returns a {type(value).__name__}.")
+    if value.shape != ():
+        raise LogDensityError(
+            f"The log density must return one number; it returns an array of shape {value.shape}. "
+            "Sum over observations and parameters: .sum()."
+        )
+    if not jnp.issubdtype(value.dtype, jnp.floating):
+        raise LogDensityError(f"The log density must return a real number; it returns {value.dtype}.")

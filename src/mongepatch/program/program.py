@@ -1,0 +1,89 @@
+"""A function as the program that JAX traced from it, apart from the data that it closes over.
+
+Compilations are looked up by the program's text, with the data as an argument. So a density that is sampled again finds
+its compilation, even with other data of the same shapes, and data that changed since the last call is never overlooked.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import eval_jaxpr
+
+from mongepatch._typing import Vector
+
+
+@jax.tree_util.register_pytree_node_class
+class Program:
+    """A traced function of flat vectors. A pytree whose leaves are the arrays that the function closes over."""
+
+    def __init__(self, code: "_Code", data: tuple[Any, ...]) -> None:
+        self._code, self._data = code, data
+
+    def __call__(self, position: Vector) -> Any:
+        """The value at a flat position."""
+        return self._code.treedef.unflatten(eval_jaxpr(self._code.jaxpr, self._data, position))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its values, where these are one array."""
+        shape: tuple[int, ...] = self._code.jaxpr.outvars[0].aval.shape
+        return shape
+
+    @property
+    def jaxpr(self) -> Any:
+        """The program as JAX writes it: a function of `data` and the position."""
+        return self._code.jaxpr
+
+    @property
+    def data(self) -> tuple[Any, ...]:
+        """The arrays that the function closes over."""
+        return self._data
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], "_Code"]:
+        """The data as leaves, the code as structure."""
+        return self._data, self._code
+
+    @classmethod
+    def tree_unflatten(cls, code: "_Code", data: tuple[Any, ...]) -> "Program":
+        """The inverse of `tree_flatten`."""
+        return cls(code, data)
+
+
+class _Code:
+    """A traced program that compares by what it computes: its text, and the very arrays hidden in inner functions."""
+
+    def __init__(self, jaxpr: Any, treedef: Any) -> None:
+        self.jaxpr, self.treedef = jaxpr, treedef
+        self._text, self._hidden = str(jaxpr), tuple(_hidden_arrays(jaxpr))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, _Code)
+            and self._text == other._text
+            and self.treedef == other.treedef
+            and len(self._hidden) == len(other._hidden)
+            and all(mine is theirs for mine, theirs in zip(self._hidden, other._hidden, strict=True))
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+
+def trace(function: Callable[[Vector], Any], position: jax.ShapeDtypeStruct) -> tuple[Program, Any]:
+    """The program of any function from flat vectors to arrays, and the shapes of these."""
+    # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
+    closed, value = jax.make_jaxpr(lambda x: function(x), return_shape=True)(position)
+    code = _Code(closed.jaxpr, jax.tree.structure(value))
+    return Program(code, tuple(jnp.asarray(constant) for constant in closed.consts)), value
+
+
+def _hidden_arrays(jaxpr: Any) -> Iterator[Any]:
+    """Arrays that inner functions, such as ones under `jax.jit`, close over by themselves."""
+    for equation in jaxpr.eqns:
+        for parameter in equation.params.values():
+            for inner in parameter if isinstance(parameter, tuple | list) else (parameter,):
+                if hasattr(inner, "eqns"):  # a traced function, with arrays of its own or without
+                    yield from getattr(inner, "consts", ())
+                    yield from _hidden_arrays(inner)

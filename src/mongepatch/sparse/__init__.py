@@ -1,0 +1,5 @@
+"""Sparsity: patterns of Jacobians, their colouring, and systems of a known pattern, solved fast under vmap.
+
+Everything that depends on a pattern alone is decided beforehand, in Python. What is left at run time are a few gathers,
+products and sums, which compile to straight code and can be differentiated.
+"""
