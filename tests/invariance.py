@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 
 import mongepatch as mp
-from mongepatch.kernels.base import init
+from mongepatch.kernels import Setup, draw
+from mongepatch.metrics import fitted
 from mongepatch.targets import Target, Truth
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Tabulated
@@ -140,13 +141,14 @@ def compiled(kernel, metric_of, trajectory, draws):
     """Chains of a kernel: (member, setting, step size, keys, starts) to draws and acceptance rates."""
 
     def chain(member, setting, step_size, key, start):
-        density, metric = family(member), metric_of(member, setting)
+        density, metric = family(member), fitted(metric_of(member, setting), start)
+        setup = Setup(density, metric, jnp.asarray(step_size, start.dtype), trajectory)
 
-        def one(state, key):
-            state, info = kernel.step(key, state, density, metric, step_size, trajectory)
-            return state, (state.position, info.acceptance_rate)
+        def one(point, key):
+            point, info = draw(kernel, key, point, setup)
+            return point, (point.position, info.acceptance_rate)
 
-        return jax.lax.scan(one, init(start, density, metric), jax.random.split(key, draws))[1]
+        return jax.lax.scan(one, metric.at(density, start)[0], jax.random.split(key, draws))[1]
 
     return jax.jit(jax.vmap(chain, (None, None, None, 0, 0)))
 

@@ -147,7 +147,7 @@ def test_precision_is_that_of_jax():
         (lambda: mp.baselines.nuts(gaussian), mp.ParameterError, "Give init"),
         (lambda: mp.baselines.nuts(gaussian, INIT, max_depth=0), mp.SettingError, "max_depth must be at least 1"),
         (lambda: mp.baselines.nuts(gaussian, INIT, warmup=0), mp.SettingError, "warmup must be at least 1"),
-        (lambda: mp.baselines.nuts(gaussian, INIT, target_acceptance=1.0), mp.SettingError, "must be below 1"),
+        (lambda: mp.baselines.nuts(gaussian, INIT, target_acceptance=1.0), mp.SettingError, "must be between 0 and 1"),
         (lambda: mp.baselines.hmc(gaussian, INIT, num_steps=0), mp.SettingError, "num_steps must be at least 1"),
         (lambda: mp.baselines.hmc(lambda x: -jnp.inf * x, 1.0, num_steps=1), mp.LogDensityError, "starting point"),
     ],

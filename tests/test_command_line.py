@@ -10,7 +10,7 @@ import mongepatch as mp
 from mongepatch.bench import implicit, kernels, patch_step, scaling, schemes, step, uturn
 from mongepatch.cli import app
 from mongepatch.sampling import progress
-from mongepatch.sampling.kernel_names import KERNELS
+from mongepatch.warmup.options import KERNELS
 
 
 def invoke(*arguments):

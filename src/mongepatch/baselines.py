@@ -16,16 +16,13 @@ import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
-from mongepatch.errors import SettingError
-from mongepatch.metrics import Euclidean, fitted
-from mongepatch.program import Program, trace_density
-from mongepatch.sampling.arguments import as_key, as_target
-from mongepatch.sampling.checks import check_differentiable, check_names
+from mongepatch.metrics import Euclidean
+from mongepatch.program import Program
 from mongepatch.sampling.output import tree_of
-from mongepatch.sampling.starts import starting_states
+from mongepatch.sampling.prepare import prepare
 from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
-from mongepatch.validation import positive_number, whole_number
+from mongepatch.validation import fraction, whole_number
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -183,28 +180,15 @@ def _sample(
     dense_mass: bool,
 ) -> "DataTree":
     blackjax = _blackjax()
-    require("arviz_base", "sample", "mongepatch.baselines")
-    draws, warmup, chains = (
-        whole_number(name, value) for name, value in (("draws", draws), ("warmup", warmup), ("chains", chains))
-    )
-    rate = positive_number("target_acceptance", target_acceptance)
-    if not rate < 1:
-        raise SettingError(f"target_acceptance must be below 1; it is {target_acceptance}.")
-    start_key, run_key = jax.random.split(as_key(seed))
+    draws, warmup = whole_number("draws", draws), whole_number("warmup", warmup)
+    rate = fraction("target_acceptance", target_acceptance)
+    # The one precision that BlackJAX's adaptation works in.
+    prepared = prepare(target, init, chains=chains, seed=seed, dtype=jnp.result_type(float))
+    density = prepared.density
+    points = prepared.initial_points(prepared.fitted(Euclidean()))
 
-    target = as_target(target, init, None, None, None)
-    check_names(target)
-    dtype = jnp.result_type(float)  # the one precision that BlackJAX's adaptation works in
-    if init is not None:
-        init = target.layout.tree(target.layout.flat(init).astype(dtype))
-    position = jax.ShapeDtypeStruct((target.dimension,), dtype)
-    density = trace_density(target.logdensity, position)
-    metric = fitted(Euclidean(), position)
-    check_differentiable(density, metric, position)
-    starts = starting_states(start_key, target, density, metric, init, chains, spread=1.0, per_chain=False)
-
-    adapt_keys, draw_keys = (_chain_keys(key, chains) for key in jax.random.split(run_key))
-    positions = starts.point.position
+    adapt_keys, draw_keys = (_chain_keys(key, prepared.chains) for key in jax.random.split(prepared.keys.run))
+    positions = points.position
     tuned, warmup_time = _timed(
         _adapt, adapt_keys, positions, density, rate, method=method, warmup=warmup, dense_mass=bool(dense_mass)
     )
@@ -219,7 +203,7 @@ def _sample(
         "warmup_n_grad": int(np.asarray(tuned.n_steps).sum(dtype=np.int64)),  # a leapfrog step takes one gradient
     }
     positions, stats = jax.tree.map(np.asarray, (positions, stats))
-    return tree_of({"posterior": variables(positions, target), "sample_stats": stats}, target, attrs)
+    return tree_of({"posterior": variables(positions, prepared.target), "sample_stats": stats}, prepared.target, attrs)
 
 
 def _blackjax() -> ModuleType:

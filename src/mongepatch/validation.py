@@ -52,7 +52,7 @@ def number_at_least_zero(name: str, value: Any, *, error: type[MongepatchError] 
     return number
 
 
-def share(name: str, value: Any) -> float:
+def fraction(name: str, value: Any) -> float:
     """One number between 0 and 1, both excluded."""
     number = float(real_number(name, value))
     if not 0 < number < 1:

@@ -11,7 +11,8 @@ import pytest
 
 import mongepatch as mp
 from mongepatch import kernels
-from mongepatch.kernels.base import init
+from mongepatch.kernels import Setup, draw
+from mongepatch.metrics import fitted
 
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 
@@ -68,14 +69,15 @@ def ranks(kernel, metric, step_size, trajectory):
         truth_key, start_key, key = jax.random.split(key, 3)
         truth, y = simulate(truth_key)
         start, _ = simulate(start_key)
-        density = density_given(y)
+        density, suited = density_given(y), fitted(metric, start)
+        setup = Setup(density, suited, jnp.asarray(step_size, start.dtype), trajectory)
 
-        def one(state, key):
-            state, info = kernel.step(key, state, density, metric, step_size, trajectory)
-            return state, (look_at(state.position, y), info.acceptance_rate)
+        def one(point, key):
+            point, info = draw(kernel, key, point, setup)
+            return point, (look_at(point.position, y), info.acceptance_rate)
 
         keys = jax.random.split(key, BURN_IN + KEPT * THIN)
-        _, (draws, acceptance) = jax.lax.scan(one, init(start, density, metric), keys)
+        _, (draws, acceptance) = jax.lax.scan(one, suited.at(density, start)[0], keys)
         kept = draws[BURN_IN + THIN - 1 :: THIN]
         return (kept < look_at(truth, y)).sum(axis=0), acceptance.mean()
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
-from mongepatch.sampling.kernel_names import KERNELS, KernelName
+from mongepatch.warmup.options import KERNELS, KernelName
 
 pytestmark = pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short runs
 

@@ -13,7 +13,7 @@ import pytest
 import xarray as xr
 
 import mongepatch as mp
-from mongepatch.sampling.verdict import verdict
+from mongepatch.sampling.diagnostics import diagnose
 
 SETTINGS = {"metric": mp.Euclidean(), "trajectory": mp.Static(5, jitter=0.5), "step_size": 0.5, "progress": False}
 STATS = {
@@ -213,7 +213,7 @@ def test_data_that_changed_is_not_overlooked():
 
 
 def test_densities_of_every_make_can_be_traced():
-    """Control flow, rules of one's own for derivatives, and recomputation, all derived twice."""
+    """Control flow, rules of one's own for derivatives, and recomputation, all differentiated twice."""
 
     @jax.custom_vjp
     def square(x):
@@ -345,7 +345,7 @@ def test_all_that_is_wrong_is_one_paragraph():
     assert "BFMI" not in str(warning.message)
     energy = np.random.default_rng(0).normal(size=(4, 200)).cumsum(axis=1)
     tree["sample_stats"] = tree["sample_stats"].to_dataset().assign(energy=(("chain", "draw"), energy))
-    paragraph = verdict(tree)
+    paragraph = diagnose(tree)
     assert "The chains do not agree" in paragraph
     assert "BFMI" in paragraph
 

@@ -7,7 +7,7 @@ import pytest
 
 import mongepatch as mp
 from mongepatch.program import trace_density
-from mongepatch.warmup.approach import approach
+from mongepatch.warmup.ascent import ascend
 
 
 def scales(x):
@@ -23,25 +23,25 @@ def density(logdensity, dimension):
 def test_whoever_is_far_out_comes_near():
     far = jnp.full((2, 11), 4.0).at[:, 0].set(jnp.array([15.0, 18.0]))
     assert scales(far[0]) < -1e13
-    near = approach(far, density(scales, 11))
+    near = ascend(far, density(scales, 11))
     assert (jax.vmap(scales)(near) > -500.0).all()
 
 
 def test_draws_stay_where_they_are():
     draws = jnp.asarray(np.random.default_rng(0).normal(size=(64, 100)))
-    np.testing.assert_array_equal(approach(draws, density(lambda x: -0.5 * x @ x, 100)), draws)
+    np.testing.assert_array_equal(ascend(draws, density(lambda x: -0.5 * x @ x, 100)), draws)
 
 
 @pytest.mark.parametrize("dimension", [20, 100])
 def test_a_neck_without_end_is_not_entered(dimension):
     start = jnp.zeros((1, dimension + 1))  # at x = 0 the density rises for ever as the scale falls
-    np.testing.assert_array_equal(approach(start, density(mp.targets.neal_funnel(dimension), dimension + 1)), start)
+    np.testing.assert_array_equal(ascend(start, density(mp.targets.neal_funnel(dimension), dimension + 1)), start)
 
 
 def test_where_the_density_is_flat_or_ends_nothing_breaks():
-    flat = approach(jnp.ones((2, 3)), density(lambda x: 0.0 * x.sum(), 3))
+    flat = ascend(jnp.ones((2, 3)), density(lambda x: 0.0 * x.sum(), 3))
     np.testing.assert_array_equal(flat, 1.0)
-    walled = approach(jnp.full((1, 2), 50.0), density(lambda x: jnp.where(x.min() > 40.0, -100.0 * x @ x, -jnp.inf), 2))
+    walled = ascend(jnp.full((1, 2), 50.0), density(lambda x: jnp.where(x.min() > 40.0, -100.0 * x @ x, -jnp.inf), 2))
     assert jnp.isfinite(walled).all()
     assert (walled > 40.0).all()
 

@@ -7,7 +7,7 @@ import pytest
 
 import mongepatch as mp
 from mongepatch.metrics.low_rank import LowRank
-from mongepatch.warmup.mass import capacity, estimate
+from mongepatch.warmup.inverse_mass import estimate, initial_inverse_mass
 
 RNG = np.random.default_rng(0)
 
@@ -29,7 +29,7 @@ def whitened_condition(mass, sigma):
 
 
 def room(dimension, structure="auto"):
-    return LowRank.identity(dimension, capacity(dimension, structure))
+    return initial_inverse_mass(dimension, structure, from_variances=False)
 
 
 @pytest.mark.parametrize("dimension", [5, 40])
@@ -132,6 +132,9 @@ def test_thinning_looks_at_every_chain():
 
 
 def test_directions_are_limited_in_many_dimensions():
+    def capacity(dimension, structure):
+        return initial_inverse_mass(dimension, structure, from_variances=False).eigenvalues.size
+
     assert capacity(1000, "auto") < 100
     assert capacity(100, "auto") == 100
     assert capacity(1000, "dense") == 1000

@@ -5,11 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from mongepatch.chains import Record, Settings
+from mongepatch.chains import Record, Tuning
 from mongepatch.kernels import Info
 from mongepatch.metrics import Euclidean
+from mongepatch.warmup.efficiency import OVERHEAD, Trial, ess_per_gradient, hill_climb
 from mongepatch.warmup.schedule import windows
-from mongepatch.warmup.trial import OVERHEAD, Trial, climb, worth
 
 
 @pytest.mark.parametrize("total", [0, 1, 5, 20, 39, 40, 100, 350, 500, 1000, 10_000])
@@ -43,28 +43,28 @@ def autoregressive(correlation, rng, shape=(4, 2000, 3)):
     return values
 
 
-def test_worth_is_effective_draws_for_their_cost():
+def test_efficiency_is_effective_draws_for_their_cost():
     rng = np.random.default_rng(0)
-    assert worth(record(autoregressive(0.0, rng), 9)) == pytest.approx(1 / (9 + OVERHEAD), rel=0.15)
+    assert ess_per_gradient(record(autoregressive(0.0, rng), 9)) == pytest.approx(1 / (9 + OVERHEAD), rel=0.15)
     expected = (1 - 0.8) / (1 + 0.8) / (9 + OVERHEAD)
-    assert worth(record(autoregressive(0.8, rng), 9)) == pytest.approx(expected, rel=0.25)
+    assert ess_per_gradient(record(autoregressive(0.8, rng), 9)) == pytest.approx(expected, rel=0.25)
 
 
-def test_draws_that_jump_to_the_far_side_are_not_worth_more_than_independent_ones():
+def test_draws_that_jump_to_the_far_side_are_not_more_efficient_than_independent_ones():
     values = autoregressive(-0.9, np.random.default_rng(0))
-    assert worth(record(values, 9)) < 0.5 / (9 + OVERHEAD)  # their squares hang together
+    assert ess_per_gradient(record(values, 9)) < 0.5 / (9 + OVERHEAD)  # their squares hang together
 
 
 def test_all_chains_wait_for_the_slowest():
     values = autoregressive(0.0, np.random.default_rng(0))
     slow = np.ones((4, 2000), int)
     slow[0] = 19
-    assert worth(record(values, slow)) == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
+    assert ess_per_gradient(record(values, slow)) == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
 
 
-def test_draws_that_do_not_move_are_worth_nothing():
-    assert worth(record(np.ones((4, 100, 2)), 1)) == 0.0
-    assert worth(record(np.full((4, 100, 2), np.nan), 1)) == 0.0
+def test_draws_that_do_not_move_have_no_efficiency():
+    assert ess_per_gradient(record(np.ones((4, 100, 2)), 1)) == 0.0
+    assert ess_per_gradient(record(np.full((4, 100, 2), np.nan), 1)) == 0.0
 
 
 @pytest.mark.parametrize(("best", "start"), [(0, 3), (5, 3), (3, 3), (9, 2)])
@@ -73,11 +73,11 @@ def test_the_climb_goes_to_the_better_side(best, start):
 
     def attempt(value):
         tried.append(value)
-        return Trial(Settings(Euclidean(), None), float(value), -abs(value - best))
+        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best))
 
-    found = climb(range(10), start, attempt, 20)
+    found = hill_climb(range(10), start, attempt, 20)
     assert found.step_size == best
     assert len(tried) == len(set(tried))
     tried.clear()
-    climb(range(10), start, attempt, 3)
+    hill_climb(range(10), start, attempt, 3)
     assert len(tried) == 3

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
-from mongepatch.chains import states_at
+from mongepatch.chains import points_at
 from mongepatch.kernels import LMC
 from mongepatch.program import trace_density
-from mongepatch.warmup.step_size import DualAveraging, first_step_size
+from mongepatch.warmup.step_size import DualAveraging, find_reasonable_step_size
 
 SCALES = jnp.array([1.0, 0.5, 2.0])
 
@@ -60,9 +60,16 @@ def guess(logdensity, points, start=1.0, metric=None):
     points = jnp.asarray(points, float)
     density = trace_density(logdensity, jax.ShapeDtypeStruct(points.shape[1:], points.dtype))
     metric = metric or mp.Euclidean()
-    states = states_at(points, density, metric)
-    found = first_step_size(
-        jax.random.key(0), states, density, metric, jnp.asarray(start), jnp.asarray(0.8), kernel=LMC(), walks=True
+    starts = points_at(points, density, metric)
+    found = find_reasonable_step_size(
+        jax.random.key(0),
+        starts,
+        density,
+        metric,
+        jnp.asarray(start),
+        jnp.asarray(0.8),
+        kernel=LMC(),
+        has_trajectory=True,
     )
     return float(found)
 
@@ -91,10 +98,10 @@ def test_a_flat_density_ends_the_search():
     assert np.isfinite(guess(lambda x: 0.0 * x.sum(), np.zeros((4, 2))))
 
 
-def test_dual_averaging_rests_once_it_is_settled():
-    pace = DualAveraging.around(0.5, 0.8, 4, jnp.float64)
-    assert float(pace.step_size) == pytest.approx(0.5)
-    longer, shorter = pace.after(jnp.ones(4)), pace.after(jnp.array([1.0, 0.0, 0.0, jnp.nan]))
-    assert float(longer.after(jnp.ones(4)).step_size) > 0.5 > float(shorter.step_size)
-    settled = longer.after(jnp.ones(4)).settled()
-    assert float(settled.after(jnp.zeros(4)).step_size) == float(settled.step_size)
+def test_dual_averaging_rests_once_it_is_finished():
+    policy = DualAveraging.around(0.5, 0.8, 4, jnp.float64)
+    assert float(policy.step_size) == pytest.approx(0.5)
+    longer, shorter = policy.update(jnp.ones(4)), policy.update(jnp.array([1.0, 0.0, 0.0, jnp.nan]))
+    assert float(longer.update(jnp.ones(4)).step_size) > 0.5 > float(shorter.step_size)
+    finished = longer.update(jnp.ones(4)).finished()
+    assert float(finished.update(jnp.zeros(4)).step_size) == float(finished.step_size)

@@ -1,32 +1,43 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, PRNGKey
+from mongepatch._typing import Count, PRNGKey, Scalar
 from mongepatch.chains.compiling import compiler_options
-from mongepatch.chains.pace import Pace
-from mongepatch.kernels import Info, Kernel, State
+from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
 from mongepatch.program import Program
 from mongepatch.trajectories import Trajectory
 
-P = TypeVar("P", bound=Pace)
+
+class StepSizePolicy(Protocol):
+    """Where the step size comes from, which may change from draw to draw. A pytree."""
+
+    @property
+    def step_size(self) -> Scalar:
+        """ε of the next draw of every chain."""
+
+    def update(self, acceptance: jax.Array) -> Any:
+        """The policy for the next draw, given the acceptance rate of every chain in this one."""
 
 
-class Settings(NamedTuple):
-    """What a kernel is run with, but for the step size; all traced, so that changing it never recompiles."""
+P = TypeVar("P", bound=StepSizePolicy)
+
+
+class Tuning(NamedTuple):
+    """The tuning parameters of a kernel, but for the step size; all traced, so that changing them never recompiles."""
 
     metric: Metric
     trajectory: Trajectory | None
     divergence_threshold: float = DIVERGENCE_THRESHOLD
 
 
-class Rows(NamedTuple):
+class Chunk(NamedTuple):
     """Draws and what there is to know of them, with leading axes (draw, chain)."""
 
     position: jax.Array
@@ -36,23 +47,23 @@ class Rows(NamedTuple):
 
 def run_chunk(
     key: PRNGKey,
-    states: State,
-    pace: P,
+    points: Any,
+    policy: P,
     first: Count | int,
     count: Count | int,
     density: Program,
-    settings: Settings,
+    tuning: Tuning,
     *,
     kernel: Kernel,
     capacity: int,
-) -> tuple[State, P, Rows]:
+) -> tuple[Any, P, Chunk]:
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
     """
-    made: tuple[State, P, Rows] = _compiled()(
-        key, states, pace, first, count, density, settings, kernel=kernel, capacity=capacity
+    made: tuple[Any, P, Chunk] = _compiled()(
+        key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
     )
     return made
 
@@ -64,53 +75,47 @@ def _compiled() -> Any:
 
 def _chunk(
     key: PRNGKey,
-    states: State,
-    pace: P,
+    points: Any,
+    policy: P,
     first: Count,
     count: Count,
     density: Program,
-    settings: Settings,
+    tuning: Tuning,
     *,
     kernel: Kernel,
     capacity: int,
-) -> tuple[State, P, Rows]:
+) -> tuple[Any, P, Chunk]:
     chain_key, length_key = jax.random.split(key)
-    chains = states.logdensity.shape[0]
+    chains = points.logdensity.shape[0]
 
-    def draw(number: Count, states: State, pace: P) -> tuple[State, P, Rows]:
+    def draw_all(number: Count, points: Any, policy: P) -> tuple[Any, P, Chunk]:
         fold = jax.vmap(jax.random.fold_in, (None, 0))
         keys = fold(jax.random.fold_in(chain_key, number), jnp.arange(chains))
         shared_key = jax.random.fold_in(length_key, number)
-
-        def step(key: PRNGKey, state: State) -> tuple[State, Info]:
-            return kernel.step(
-                key,
-                state,
-                density,
-                settings.metric,
-                pace.step_size,
-                settings.trajectory,
-                length_key=shared_key,
-                divergence_threshold=settings.divergence_threshold,
-            )
-
-        states, info = jax.vmap(step)(keys, states)
-        rows = Rows(states.point.position, states.point.gradient, info)
+        step_size = jnp.asarray(policy.step_size, points.position.dtype)
+        setup = Setup(density, tuning.metric, step_size, tuning.trajectory, tuning.divergence_threshold)
+        points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
         # A tree that NUTS gave up moves nothing, however probable its leaves were: far out they all are.
         acceptance = jnp.where(info.diverging & ~info.accepted, 0.0, info.acceptance_rate)
-        return states, pace.after(acceptance), rows
+        return points, policy.update(acceptance), Chunk(points.position, points.gradient, info)
 
-    def body(i: Count, carry: tuple[State, P, Rows]) -> tuple[State, P, Rows]:
-        states, pace, rows = carry
-        states, pace, row = draw(first + i, states, pace)
-        return states, pace, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
+    def body(i: Count, carry: tuple[Any, P, Chunk]) -> tuple[Any, P, Chunk]:
+        points, policy, rows = carry
+        points, policy, row = draw_all(first + i, points, policy)
+        return points, policy, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
 
-    shapes = jax.eval_shape(draw, first, states, pace)[2]
+    shapes = jax.eval_shape(draw_all, first, points, policy)[2]
     empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
-    result: tuple[State, P, Rows] = jax.lax.fori_loop(0, count, body, (states, pace, empty))
+    result: tuple[Any, P, Chunk] = jax.lax.fori_loop(0, count, body, (points, policy, empty))
     return result
 
 
 def compiled_programs() -> int:
     """How many samplers have been compiled so far."""
     return int(_compiled()._cache_size())  # jit's own count, which has no other name
+
+
+@jax.jit
+def points_at(positions: jax.Array, density: Program, metric: Metric) -> Any:
+    """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
+    return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

@@ -7,12 +7,11 @@ import jax
 import numpy as np
 
 from mongepatch._typing import PRNGKey
-from mongepatch.chains.chunks import Rows, Settings, run_chunk
-from mongepatch.chains.pace import Pace
-from mongepatch.kernels import Info, Kernel, State
+from mongepatch.chains.chunks import Chunk, StepSizePolicy, Tuning, run_chunk
+from mongepatch.kernels import Info, Kernel
 from mongepatch.program import Program
 
-P = TypeVar("P", bound=Pace)
+P = TypeVar("P", bound=StepSizePolicy)
 
 _CHUNK_SECONDS = 0.5
 """How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
@@ -55,17 +54,17 @@ class Runner:
         """How long draws took, compilation excluded."""
 
     def __call__(
-        self, states: State, settings: Settings, pace: P, draws: int, *, gradients: bool = False
-    ) -> tuple[State, P, Record]:
+        self, points: Any, tuning: Tuning, policy: P, draws: int, *, gradients: bool = False
+    ) -> tuple[Any, P, Record]:
         """Make this many draws of every chain."""
         kept: Record | None = None
         made = 0
-        capacity = _capacity(states)
-        self._compile(states, settings, pace)
+        capacity = _capacity(points)
+        self._compile(points, tuning, policy)
         while made < draws:
             count = min(self._count, draws - made, capacity)
             started = time.perf_counter()
-            states, pace, buffers = self._chunk(states, settings, pace, count)
+            points, policy, buffers = self._chunk(points, tuning, policy, count)
             elapsed = time.perf_counter() - started
             rows = _head(buffers, count, gradients)
             self._report(rows.info, elapsed)
@@ -75,37 +74,37 @@ class Runner:
             self.seconds += time.perf_counter() - started
             self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count))
         assert kept is not None  # there is at least one draw
-        return states, pace, kept
+        return points, policy, kept
 
-    def _compile(self, states: State, settings: Settings, pace: Any) -> None:
+    def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
         """Compile, and draw nothing, where the last chunk was another program's."""
-        program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (states, settings, pace)))
+        program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
         if program != self._program:
-            self._chunk(states, settings, pace, 0)
+            self._chunk(points, tuning, policy, 0)
             self._program = program
 
-    def _chunk(self, states: State, settings: Settings, pace: P, count: int) -> tuple[State, P, Rows]:
-        made: tuple[State, P, Rows] = run_chunk(
+    def _chunk(self, points: Any, tuning: Tuning, policy: P, count: int) -> tuple[Any, P, Chunk]:
+        made: tuple[Any, P, Chunk] = run_chunk(
             self._key,
-            states,
-            pace,
+            points,
+            policy,
             self._done,
             count,
             self.density,
-            settings,
+            tuning,
             kernel=self.kernel,
-            capacity=_capacity(states),
+            capacity=_capacity(points),
         )
         return jax.block_until_ready(made)
 
 
-def _capacity(states: State) -> int:
+def _capacity(points: Any) -> int:
     """How many draws a chunk may hold."""
-    chains, dimension = states.point.position.shape
+    chains, dimension = points.position.shape
     return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (2 * dimension + len(Info._fields)))))
 
 
-def _head(buffers: Rows, count: int, gradients: bool) -> Record:
+def _head(buffers: Chunk, count: int, gradients: bool) -> Record:
     """The first rows of a chunk, on the host."""
     wanted = (buffers.position, buffers.gradient if gradients else None, buffers.info)
     return Record(*jax.tree.map(lambda buffer: np.asarray(buffer)[:count], wanted))

@@ -20,7 +20,7 @@ from mongepatch.metrics import Metric
 from mongepatch.validation import positive_number
 
 
-class _Node(NamedTuple):
+class ImplicitNode(NamedTuple):
     """A phase with its momentum, which is what steps are made in."""
 
     phase: Phase
@@ -86,11 +86,11 @@ class Implicit:
         """One step, unchecked."""
         raise NotImplementedError
 
-    def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> _Node:
+    def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> ImplicitNode:
         """The start with its momentum."""
-        return _Node(start, metric.momentum(start.point, start.velocity))
+        return ImplicitNode(start, metric.momentum(start.point, start.velocity))
 
-    def advance(self, logdensity: LogDensity, metric: Metric, node: _Node, step_size: Scalar) -> _Node:
+    def advance(self, logdensity: LogDensity, metric: Metric, node: ImplicitNode, step_size: Scalar) -> ImplicitNode:
         """One step, and the same step backwards from its end."""
         phase, start = node.phase, (node.phase.point.position, node.momentum)
 
@@ -115,15 +115,15 @@ class Implicit:
             error = jnp.maximum(ruler.position(back.position - start[0]), ruler.momentum(back.momentum - start[1]))
             returns = back.converged & (error <= _precision(self.reversal_tolerance, 0.25, error))
             phase = phase.failed(~there.converged, Failure.NON_CONVERGENT).failed(~returns, Failure.NON_REVERSIBLE)
-        return _Node(phase.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE), there.momentum)
+        return ImplicitNode(phase.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE), there.momentum)
 
     def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, or the first failure on the way."""
 
-        def goes_on(carry: tuple[Count, _Node]) -> Flag:
+        def goes_on(carry: tuple[Count, ImplicitNode]) -> Flag:
             return (carry[0] < num_steps) & (carry[1].phase.failure == Failure.NONE)
 
-        def body(carry: tuple[Count, _Node]) -> tuple[Count, _Node]:
+        def body(carry: tuple[Count, ImplicitNode]) -> tuple[Count, ImplicitNode]:
             return carry[0] + 1, self.advance(logdensity, metric, carry[1], step_size)
 
         first = self.depart(logdensity, metric, start, step_size)
@@ -133,7 +133,7 @@ class Implicit:
     def path(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: int) -> Phase:
         """Every end: row n is the end of a trajectory of n steps, row 0 its start."""
 
-        def body(node: _Node, _: None) -> tuple[_Node, Phase]:
+        def body(node: ImplicitNode, _: None) -> tuple[ImplicitNode, Phase]:
             node = self.advance(logdensity, metric, node, step_size)
             return node, node.phase
 

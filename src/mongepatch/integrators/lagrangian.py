@@ -29,7 +29,7 @@ class Motion(NamedTuple):
     log_volume: Scalar
 
 
-class Leaf(NamedTuple):
+class LagrangianNode(NamedTuple):
     """A phase of the trajectory, and the motion that leaves it after another half kick."""
 
     phase: Phase
@@ -60,12 +60,14 @@ class Lagrangian:
         if self.scheme not in get_args(Scheme):
             raise SettingError(f"scheme must be one of {get_args(Scheme)}; it is {self.scheme!r}.")
 
-    def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> Leaf:
+    def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> LagrangianNode:
         """The first half kick, at a stored point."""
         visit = _depart(logdensity, metric, start, step_size)
-        return Leaf(visit.arrival, visit.leaving)
+        return LagrangianNode(visit.arrival, visit.leaving)
 
-    def advance(self, logdensity: LogDensity, metric: Metric, node: Leaf, step_size: Scalar) -> Leaf:
+    def advance(
+        self, logdensity: LogDensity, metric: Metric, node: LagrangianNode, step_size: Scalar
+    ) -> LagrangianNode:
         """Drift to the next point; half a kick ends the step there, another half begins the next."""
         point, slope, arrival = _drift(logdensity, metric, node.phase, node.leaving, step_size)
         cost = metric.cost(arrival.velocity.size)
@@ -75,14 +77,14 @@ class Lagrangian:
         leaving, _, further = metric.kick(point, slope, velocity, bend, 0.5 * step_size)
         bends = 2 + cost.volume_bends
         phase = phase.costing(cost.point + cost.slope + bends * cost.bend)
-        return Leaf(phase, Motion(leaving, phase.log_volume + further))
+        return LagrangianNode(phase, Motion(leaving, phase.log_volume + further))
 
     def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, which may be traced."""
         if self.scheme == "paper":
             first = self.depart(logdensity, metric, start, step_size)
             last = jax.lax.fori_loop(
-                0, num_steps, lambda _, leaf: self.advance(logdensity, metric, leaf, step_size), first
+                0, num_steps, lambda _, node: self.advance(logdensity, metric, node, step_size), first
             )
             return last.phase
         visit = jax.lax.fori_loop(
@@ -96,9 +98,9 @@ class Lagrangian:
     def path(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: int) -> Phase:
         """Every end: row n is the end of a trajectory of n steps, row 0 its start."""
 
-        def step(leaf: Leaf, _: None) -> tuple[Leaf, Phase]:
-            leaf = self.advance(logdensity, metric, leaf, step_size)
-            return leaf, leaf.phase
+        def step(node: LagrangianNode, _: None) -> tuple[LagrangianNode, Phase]:
+            node = self.advance(logdensity, metric, node, step_size)
+            return node, node.phase
 
         def merged_step(visit: _Visit, _: None) -> tuple[_Visit, Phase]:
             visit = _pass(logdensity, metric, visit, step_size)
@@ -106,7 +108,7 @@ class Lagrangian:
 
         first: Any = _depart(logdensity, metric, start, step_size)
         if self.scheme == "paper":
-            _, ends = jax.lax.scan(step, Leaf(first.arrival, first.leaving), length=num_steps)
+            _, ends = jax.lax.scan(step, LagrangianNode(first.arrival, first.leaving), length=num_steps)
         else:
             _, ends = jax.lax.scan(merged_step, first, length=num_steps)
         return with_start(start, ends)

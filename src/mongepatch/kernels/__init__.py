@@ -1,7 +1,8 @@
-"""Kernels: one draw to the next, in BlackJAX's shape."""
+"""Kernels: from one draw to the next."""
 
 from mongepatch.integrators import Failure
-from mongepatch.kernels.base import Algorithm, Info, Kernel, State
+from mongepatch.kernels.algorithm import Algorithm, State
+from mongepatch.kernels.base import Info, Kernel, Setup, draw
 from mongepatch.kernels.explicit_rmhmc import ExplicitRMHMC, explicit_rmhmc
 from mongepatch.kernels.lmc import LMC, lmc
 from mongepatch.kernels.mmala import MMALA, mmala
@@ -16,7 +17,9 @@ __all__ = [
     "Failure",
     "Info",
     "Kernel",
+    "Setup",
     "State",
+    "draw",
     "explicit_rmhmc",
     "lmc",
     "mmala",

@@ -1,35 +1,33 @@
-"""What every kernel gives: a state to go on from, and what there is to know about the draw."""
+"""What every kernel does: from one point to the next, and what there is to know about the draw."""
 
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._pytree import is_concrete
-from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, PyTree, Scalar, Vector
-from mongepatch.errors import LogDensityError, MetricError, SettingError
+from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar
+from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure
-from mongepatch.metrics import Metric, check_metric, fitted
-from mongepatch.program import check_density
-from mongepatch.targets.base import Target
-from mongepatch.targets.layout import Layout
-from mongepatch.trajectories import Trajectory, check_trajectory
-from mongepatch.validation import positive_number
+from mongepatch.metrics import Metric, hamiltonian
+from mongepatch.trajectories import Trajectory, Transition, check_trajectory
 
 DIVERGENCE_THRESHOLD = 1000.0
 """The energy error above which a trajectory counts as divergent."""
 
 
-class State(NamedTuple):
-    """What the next draw needs."""
+class Setup(NamedTuple):
+    """All that the next draw depends on, besides the last one and randomness."""
 
-    position: PyTree
-    """The draw, as the user writes parameters."""
-    logdensity: Scalar
-    """ℓ at the draw."""
-    point: Any
-    """The metric's geometry at the flat position; belongs to the metric that made it."""
+    logdensity: LogDensity
+    """ℓ of a flat vector."""
+    metric: Metric
+    """The geometry, fitted to the dimension and precision of the vectors: see `mongepatch.metrics.fitted`."""
+    step_size: Scalar
+    """ε, in the precision of the vectors."""
+    trajectory: Any
+    """How far to go; None for kernels that make one step."""
+    divergence_threshold: float = DIVERGENCE_THRESHOLD
+    """The energy error above which a trajectory counts as divergent."""
 
 
 class Info(NamedTuple):
@@ -38,7 +36,7 @@ class Info(NamedTuple):
     lp: Scalar
     """Log density of the draw."""
     acceptance_rate: Scalar
-    """Probability with which what was proposed was accepted; for NUTS, averaged over its leaves."""
+    """Probability with which the proposal was accepted; for NUTS, averaged over its leaves."""
     accepted: Flag
     """Whether the draw is a new one."""
     step_size: Scalar
@@ -52,9 +50,9 @@ class Info(NamedTuple):
     failure: Count
     """The reason, a `Failure`."""
     energy: Scalar
-    """The Hamiltonian at the draw, which the exact flow conserves; what BFMI is computed from."""
+    """The Hamiltonian at the draw, which the exact flow conserves; BFMI is computed from it."""
     energy_error: Scalar
-    """What the integrator got wrong: minus the log of the acceptance ratio, log-volume included."""
+    """The integrator's error: minus the log of the acceptance ratio, log-volume included."""
     alpha: Scalar
     """α of the metric."""
     log_volume: Scalar
@@ -63,18 +61,9 @@ class Info(NamedTuple):
     """Further variables, which only this kernel or trajectory has: `tree_depth`, `non_convergent` and the like."""
 
 
-class Algorithm(NamedTuple):
-    """A kernel with its settings filled in, as `blackjax.util.run_inference_algorithm` takes it."""
-
-    init: Callable[..., State]
-    """`init(position)` or `init(position, key)`: the state at a pytree of parameters."""
-    step: Callable[..., tuple[State, Info]]
-    """`step(key, state)`: the next state, and what there is to know about it."""
-
-
 @runtime_checkable
 class Kernel(Protocol):
-    """A way from one draw to the next. Hashable, so that compiled code can be looked up by it."""
+    """A way from one draw to the next, in flat vectors. Hashable, so that compiled code can be looked up by it."""
 
     @property
     def name(self) -> str:
@@ -83,120 +72,43 @@ class Kernel(Protocol):
     def check(self, trajectory: Any) -> None:
         """Raise `SettingError` unless the kernel can use this trajectory; None where it takes none."""
 
-    def step(
-        self,
-        key: PRNGKey,
-        state: State,
-        logdensity: LogDensity,
-        metric: Metric,
-        step_size: Scalar,
-        trajectory: Any,
-        *,
-        length_key: PRNGKey | None = None,
-        divergence_threshold: float = DIVERGENCE_THRESHOLD,
-    ) -> tuple[State, Info]:
-        """One draw.
+    def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
+        """The transition to the next draw.
 
         Args:
             key: randomness of this draw.
-            state: the last draw.
-            logdensity: log density of a position as the state holds it.
-            metric: the geometry; the one that made the state.
-            step_size: ε.
-            trajectory: how far to go.
+            point: the last draw, a `Point` of the setup's metric.
+            setup: density, metric, step size and trajectory.
             length_key: decides the number of steps, where chains that run in lockstep should all take the same; by
                 default each chain decides for itself.
-            divergence_threshold: the energy error above which a trajectory counts as divergent.
         """
 
 
-def init(position: PyTree, logdensity: LogDensity, metric: Metric) -> State:
-    """The state at a pytree of parameters."""
-    layout = Layout.of(position)
-    flat = layout.flat(position)
-
-    def density(x: Vector) -> Scalar:
-        return logdensity(layout.tree(x))
-
-    check_density(density, flat)
-    point, _ = fitted(metric, flat).at(density, flat)
-    return State(layout.tree(flat), point.logdensity, point)
-
-
-def finish(
-    layout: Layout,
-    point: Any,
-    metric: Metric,
-    step_size: Scalar,
-    *,
-    acceptance_rate: Scalar,
-    accepted: Flag,
-    n_steps: Count,
-    n_grad: Any,
-    failure: Count,
-    energy: Scalar,
-    log_ratio: Scalar,
-    log_volume: Scalar,
-    extra: dict[str, jax.Array],
-) -> tuple[State, Info]:
-    """The state and info of a draw that ends at a point."""
-    broken = (failure != Failure.NONE) & (failure != Failure.ENERGY)
+def draw(kernel: Kernel, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> tuple[Any, Info]:
+    """The point of the next draw, and what there is to know about it."""
+    made = kernel.step(key, point, setup, length_key)
+    end, metric = made.phase.point, setup.metric
+    broken = (made.failure != Failure.NONE) & (made.failure != Failure.ENERGY)
     info = Info(
-        lp=point.logdensity,
-        acceptance_rate=acceptance_rate,
-        accepted=accepted,
-        step_size=step_size,
-        n_steps=n_steps,
-        n_grad=jnp.asarray(n_grad, jnp.result_type(int)),
-        diverging=failure != Failure.NONE,
-        failure=failure,
-        energy=energy,
-        energy_error=jnp.where(broken, jnp.nan, -log_ratio),
-        alpha=jnp.asarray(metric.alpha, step_size.dtype),
-        log_volume=jnp.where(broken, jnp.nan, log_volume),
-        extra=extra,
+        lp=end.logdensity,
+        acceptance_rate=made.acceptance_rate,
+        accepted=made.accepted,
+        step_size=setup.step_size,
+        n_steps=made.n_steps,
+        n_grad=jnp.asarray(made.n_grad, jnp.result_type(int)),
+        diverging=made.failure != Failure.NONE,
+        failure=made.failure,
+        energy=hamiltonian(metric, end, made.phase.velocity),
+        energy_error=jnp.where(broken, jnp.nan, -made.log_ratio),
+        alpha=jnp.asarray(metric.alpha, setup.step_size.dtype),
+        log_volume=jnp.where(broken, jnp.nan, made.log_volume),
+        extra=made.extra,
     )
-    return State(layout.tree(point.position), point.logdensity, point), info
+    return end, info
 
 
-def check_needs_trajectory(name: str, trajectory: Any) -> None:
+def check_needs_trajectory(name: str, trajectory: Trajectory | None) -> None:
     """Raise unless there is a trajectory."""
     if trajectory is None:
         raise SettingError(f'The kernel "{name}" needs a trajectory, such as trajectory=mp.Static(20).')
     check_trajectory(trajectory)
-
-
-def algorithm(
-    kernel: Kernel,
-    logdensity: LogDensity,
-    metric: Metric,
-    step_size: Any,
-    trajectory: Trajectory | None,
-    divergence_threshold: float = DIVERGENCE_THRESHOLD,
-) -> Algorithm:
-    """A kernel with its settings filled in."""
-    step_size = positive_number("step_size", step_size)
-    positive_number("divergence_threshold", divergence_threshold)
-    kernel.check(trajectory)
-    check_metric(metric)
-
-    def init_fn(position: PyTree, rng_key: PRNGKey | None = None) -> State:
-        if isinstance(logdensity, Target):
-            position = logdensity.layout.flat(position)
-        state = init(position, logdensity, metric)
-        if is_concrete(state.logdensity) and not jnp.isfinite(state.logdensity):
-            raise LogDensityError(
-                f"The log density is {state.logdensity} at the starting point: a chain cannot leave it."
-            )
-        if is_concrete(state.logdensity) and not all(jnp.isfinite(leaf).all() for leaf in jax.tree.leaves(state.point)):
-            raise MetricError(
-                "At the starting point the metric is not positive definite, or the density has no finite derivative."
-            )
-        return state
-
-    def step_fn(rng_key: PRNGKey, state: State) -> tuple[State, Info]:
-        return kernel.step(
-            rng_key, state, logdensity, metric, step_size, trajectory, divergence_threshold=divergence_threshold
-        )
-
-    return Algorithm(init_fn, step_fn)

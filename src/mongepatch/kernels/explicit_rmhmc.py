@@ -14,22 +14,14 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._linalg import dot
-from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
+from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.integrators.explicit_symplectic import Doubled, ExplicitSymplectic
-from mongepatch.kernels.base import (
-    DIVERGENCE_THRESHOLD,
-    Algorithm,
-    Info,
-    State,
-    algorithm,
-    check_needs_trajectory,
-    finish,
-)
-from mongepatch.metrics import Metric, fitted, hamiltonian
-from mongepatch.targets.layout import Layout
-from mongepatch.trajectories import Static
+from mongepatch.kernels.algorithm import Algorithm, algorithm
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Setup, check_needs_trajectory
+from mongepatch.metrics import Metric, hamiltonian
+from mongepatch.trajectories import Static, Transition
 from mongepatch.trajectories.base import classify
 from mongepatch.trajectories.metropolis import metropolis
 from mongepatch.validation import positive_number
@@ -61,59 +53,37 @@ class ExplicitRMHMC:
         if not isinstance(trajectory, Static):
             raise SettingError(f'The kernel "{self.name}" needs a mp.Static trajectory; it is {trajectory!r}.')
 
-    def step(
-        self,
-        key: PRNGKey,
-        state: State,
-        logdensity: LogDensity,
-        metric: Metric,
-        step_size: Scalar,
-        trajectory: Static,
-        *,
-        length_key: PRNGKey | None = None,
-        divergence_threshold: float = DIVERGENCE_THRESHOLD,
-    ) -> tuple[State, Info]:
+    def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
         """One draw."""
         velocity_key, apart_key, accept_key, own_length_key = jax.random.split(key, 4)
-        start, layout = state.point, Layout.of(state.position)
-        dtype, dimension = start.position.dtype, start.position.size
-        metric = fitted(metric, start.position)
-        step_size = jnp.asarray(step_size, dtype)
-        width = self.width * step_size**2
+        metric, dtype, dimension = setup.metric, point.position.dtype, point.position.size
+        width = self.width * setup.step_size**2
         integrator = ExplicitSymplectic(self.binding, self.stiffness)
 
-        def density(x: Vector) -> Scalar:
-            return logdensity(layout.tree(x))
-
-        velocity = metric.velocity_from_noise(start, jax.random.normal(velocity_key, (dimension,), dtype))
+        velocity = metric.velocity_from_noise(point, jax.random.normal(velocity_key, (dimension,), dtype))
         widths = width / self.stiffness**0.5, width * self.stiffness**0.5  # of positions, of momenta
         apart = jnp.stack(widths)[:, None] * jax.random.normal(apart_key, (2, dimension), dtype)
-        num_steps = trajectory.length(own_length_key if length_key is None else length_key)
-        first = Doubled.around(start.position, metric.momentum(start, velocity), *apart)
-        last = integrator.run(density, metric, first, step_size, num_steps)
+        num_steps = setup.trajectory.length(own_length_key if length_key is None else length_key)
+        first = Doubled.around(point.position, metric.momentum(point, velocity), *apart)
+        last = integrator.run(setup.logdensity, metric, first, setup.step_size, num_steps)
 
         position, momentum = last.middle()
-        end, _ = metric.at(density, position)
-        energies = [
-            hamiltonian(metric, point, v) for point, v in ((start, velocity), (end, metric.velocity(end, momentum)))
-        ]
+        end, _ = metric.at(setup.logdensity, position)
+        start, proposed = Phase.start(point, velocity), Phase.start(end, metric.velocity(end, momentum))
+        energies = [hamiltonian(metric, phase.point, phase.velocity) for phase in (start, proposed)]
         spread = [0.5 * sum(dot(d, d) / w**2 for d, w in zip(z.apart(), widths, strict=True)) for z in (first, last)]
         log_ratio = (energies[0] - energies[1]) + (spread[0] - spread[1])
-        failure = classify(log_ratio, Phase.start(end, velocity), -log_ratio > divergence_threshold)
+        failure = classify(log_ratio, proposed, -log_ratio > setup.divergence_threshold)
         decision = metropolis(accept_key, log_ratio, failure)
-        return finish(
-            layout,
-            decision.choose(end, start),
-            metric,
-            step_size,
-            acceptance_rate=decision.acceptance_rate,
+        return Transition(
+            phase=decision.choose(proposed, start),
             accepted=decision.accepted,
+            acceptance_rate=decision.acceptance_rate,
+            failure=failure,
+            log_ratio=log_ratio,
+            log_volume=metric.log_det(point) - metric.log_det(end),
             n_steps=num_steps,
             n_grad=integrator.n_grad(metric, dimension, num_steps) + metric.cost(dimension).point,
-            failure=failure,
-            energy=jnp.where(decision.accepted, energies[1], energies[0]),
-            log_ratio=log_ratio,
-            log_volume=metric.log_det(start) - metric.log_det(end),
             extra={},
         )
 

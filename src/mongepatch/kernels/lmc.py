@@ -5,14 +5,15 @@ from typing import Any, ClassVar
 
 from mongepatch._typing import LogDensity
 from mongepatch.integrators import Lagrangian, Scheme
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, algorithm
-from mongepatch.kernels.dynamics import Following
+from mongepatch.kernels.algorithm import Algorithm, algorithm
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
+from mongepatch.kernels.trajectory_kernel import TrajectoryKernel
 from mongepatch.metrics import Metric
 from mongepatch.trajectories import Trajectory
 
 
 @dataclass(frozen=True)
-class LMC(Following):
+class LMC(TrajectoryKernel):
     """Lagrangian Monte Carlo: explicit steps, whose volume change is a part of the acceptance.
 
     Args:
@@ -23,9 +24,10 @@ class LMC(Following):
     name: ClassVar[str] = "lmc"
 
     def __post_init__(self) -> None:
-        self.mover()  # refuses a scheme that there is not
+        Lagrangian(self.scheme)  # refuses an unknown scheme
 
-    def mover(self) -> Lagrangian:
+    @property
+    def integrator(self) -> Lagrangian:
         """Kick–drift–kick."""
         return Lagrangian(self.scheme)
 

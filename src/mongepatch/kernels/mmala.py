@@ -9,10 +9,11 @@ import jax.numpy as jnp
 from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, Info, State, algorithm, finish
-from mongepatch.metrics import Metric, fitted
+from mongepatch.kernels.algorithm import Algorithm, algorithm
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Setup
+from mongepatch.metrics import Metric
 from mongepatch.metrics.base import kinetic
-from mongepatch.targets.layout import Layout
+from mongepatch.trajectories import Transition
 from mongepatch.trajectories.base import classify
 from mongepatch.trajectories.metropolis import metropolis
 
@@ -31,57 +32,32 @@ class MMALA:
         if trajectory is not None:
             raise SettingError('The kernel "mmala" makes one step a draw and takes no trajectory.')
 
-    def step(
-        self,
-        key: PRNGKey,
-        state: State,
-        logdensity: LogDensity,
-        metric: Metric,
-        step_size: Scalar,
-        trajectory: None = None,
-        *,
-        length_key: PRNGKey | None = None,
-        divergence_threshold: float = DIVERGENCE_THRESHOLD,
-    ) -> tuple[State, Info]:
+    def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
         """One draw."""
         noise_key, accept_key = jax.random.split(key)
-        start, layout = state.point, Layout.of(state.position)
-        dtype = start.position.dtype
-        metric = fitted(metric, start.position)
-        step_size = jnp.asarray(step_size, dtype)
-
-        def density(x: Vector) -> Scalar:
-            return logdensity(layout.tree(x))
-
+        metric, step_size, x = setup.metric, setup.step_size, point.position
         # In units of ε a proposal is a velocity: the drift ½εG⁻¹∇ℓ and a draw from N(0, G⁻¹).
-        thrown = metric.velocity_from_noise(start, jax.random.normal(noise_key, start.position.shape, dtype))
-        velocity = _drift(metric, start, step_size) + thrown
-        end, _ = metric.at(density, start.position + step_size * velocity)
-        back = -velocity - _drift(metric, end, step_size)
+        noise = metric.velocity_from_noise(point, jax.random.normal(noise_key, x.shape, x.dtype))
+        velocity = _drift(metric, point, step_size) + noise
+        end, _ = metric.at(setup.logdensity, x + step_size * velocity)
+        noise_back = -velocity - _drift(metric, end, step_size)
         there, return_ = (
-            0.5 * metric.log_det(point) - kinetic(metric, point, noise)
-            for point, noise in ((start, thrown), (end, back))
+            0.5 * metric.log_det(place) - kinetic(metric, place, thrown)
+            for place, thrown in ((point, noise), (end, noise_back))
         )
-        log_ratio = (end.logdensity - start.logdensity) + (return_ - there)
-        failure = classify(log_ratio, Phase.start(end, velocity), -log_ratio > divergence_threshold)
+        log_ratio = (end.logdensity - point.logdensity) + (return_ - there)
+        proposed = Phase.start(end, -noise_back)
+        failure = classify(log_ratio, proposed, -log_ratio > setup.divergence_threshold)
         decision = metropolis(accept_key, log_ratio, failure)
-        before, after = (
-            -point.logdensity + 0.5 * metric.log_det(point) + kinetic(metric, point, noise)
-            for point, noise in ((start, thrown), (end, -back))
-        )
-        return finish(
-            layout,
-            decision.choose(end, start),
-            metric,
-            step_size,
-            acceptance_rate=decision.acceptance_rate,
+        return Transition(
+            phase=decision.choose(proposed, Phase.start(point, noise)),
             accepted=decision.accepted,
-            n_steps=jnp.int32(1),
-            n_grad=metric.cost(start.position.size).point,
+            acceptance_rate=decision.acceptance_rate,
             failure=failure,
-            energy=jnp.where(decision.accepted, after, before),
             log_ratio=log_ratio,
-            log_volume=jnp.zeros((), dtype),
+            log_volume=jnp.zeros((), x.dtype),
+            n_steps=jnp.int32(1),
+            n_grad=jnp.asarray(metric.cost(x.size).point),
             extra={},
         )
 

@@ -8,10 +8,11 @@ import jax
 from mongepatch._typing import LogDensity
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, GeneralizedLeapfrog, Implicit, ImplicitMidpoint
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Algorithm, algorithm
-from mongepatch.kernels.dynamics import Following
+from mongepatch.kernels.algorithm import Algorithm, algorithm
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
+from mongepatch.kernels.trajectory_kernel import TrajectoryKernel
 from mongepatch.metrics import Metric
-from mongepatch.trajectories import Outcome, Trajectory
+from mongepatch.trajectories import Trajectory, Transition
 
 ImplicitName: TypeAlias = Literal["leapfrog", "midpoint"]
 
@@ -19,7 +20,7 @@ _INTEGRATORS: dict[str, type[Implicit]] = {"leapfrog": GeneralizedLeapfrog, "mid
 
 
 @dataclass(frozen=True)
-class RMHMC(Following):
+class RMHMC(TrajectoryKernel):
     """Riemannian manifold HMC.
 
     A step whose equations have no solution within the tolerance, or that does not lead back, ends the trajectory and is
@@ -42,15 +43,11 @@ class RMHMC(Following):
                 f"mp.integrators.ImplicitMidpoint(); it is {self.integrator!r}."
             )
 
-    def mover(self) -> Any:
-        """The implicit integrator."""
-        return self.integrator
-
-    def extra(self, outcome: Outcome) -> dict[str, jax.Array]:
+    def statistics(self, transition: Transition) -> dict[str, jax.Array]:
         """Which of the checks of an implicit step has failed."""
         return {
-            "non_convergent": outcome.failure == Failure.NON_CONVERGENT,
-            "non_reversible": outcome.failure == Failure.NON_REVERSIBLE,
+            "non_convergent": transition.failure == Failure.NON_CONVERGENT,
+            "non_reversible": transition.failure == Failure.NON_REVERSIBLE,
         }
 
 

@@ -6,17 +6,19 @@ G. Derivatives are contracted with a velocity before they are stored: no D × D 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
-from mongepatch._linalg import dot
+from mongepatch._linalg import dot, log_abs_ratio
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
+from mongepatch.metrics.kick import MatrixBend, matrix_kick
 from mongepatch.program import TracedFunction
 
 
@@ -40,13 +42,27 @@ class DenseSlope(NamedTuple):
     """∇ ½ log det G."""
 
 
-class DenseBend(NamedTuple):
-    """How G changes along a velocity."""
+class _DenseKick(NamedTuple):
+    """The linear systems of a kick, by LU factors; the change along a velocity is Ω̃ itself."""
 
-    log_det: Vector
-    """∇ ½ log det G, the same for all velocities."""
-    omega: Matrix
-    """Ω̃(v): G times the Christoffel symbols, contracted with v."""
+    matrix: Matrix
+    """G."""
+
+    def omega(self, change: Matrix, velocity: Vector) -> Vector:
+        """Ω̃ v."""
+        return dot(change, velocity)
+
+    def factor(self, change: Matrix, length: Scalar) -> Any:
+        """LU factors of G + eΩ̃."""
+        return lu_factor(self.matrix + length * change)
+
+    def solve(self, factor: Any, covector: Vector) -> Vector:
+        """(G + eΩ̃)⁻¹ p."""
+        return lu_solve(factor, covector)
+
+    def log_abs_ratio(self, after: Any, before: Any) -> Scalar:
+        """From the diagonals of the factors."""
+        return log_abs_ratio(jnp.diagonal(after[0]), jnp.diagonal(before[0]))
 
 
 class DenseMetric:
@@ -123,23 +139,16 @@ class DenseMetric:
         """F⁻ᵀ z with G = FFᵀ."""
         return solve_triangular(point.factor, noise, lower=True, trans=1)
 
-    def bend(self, point: DensePoint, slope: DenseSlope, velocity: Vector) -> DenseBend:
+    def bend(self, point: DensePoint, slope: DenseSlope, velocity: Vector) -> MatrixBend:
         """∇ ½ log det G and Ω̃(v)."""
-        return DenseBend(slope.log_det, self.omega(slope.logdensity, point.position, velocity))
+        return MatrixBend(slope.log_det, self.omega(slope.logdensity, point.position, velocity))
 
     def kick(
-        self, point: DensePoint, slope: DenseSlope, velocity: Vector, bend: DenseBend, length: Scalar
-    ) -> tuple[Vector, DenseBend, Scalar]:
-        """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v).
-
-        log-volume = log|det(G − eΩ̃(v′))| − log|det(G + eΩ̃(v))|
-        """
-        left = lu_factor(point.matrix + length * bend.omega)
-        push = point.gradient - bend.log_det - dot(bend.omega, velocity)
-        kicked = velocity + length * lu_solve(left, push)
-        bend_after = self.bend(point, slope, kicked)
-        right = lu_factor(point.matrix - length * bend_after.omega)
-        return kicked, bend_after, _log_abs_det(right) - _log_abs_det(left)
+        self, point: DensePoint, slope: DenseSlope, velocity: Vector, bend: MatrixBend, length: Scalar
+    ) -> tuple[Vector, MatrixBend, Scalar]:
+        """See `matrix_kick`."""
+        along = partial(self.bend, point, slope)
+        return matrix_kick(_DenseKick(point.matrix), point.gradient, along, velocity, bend, length)
 
     def force(self, point: DensePoint, slope: DenseSlope, velocity: Vector) -> Vector:
         """∇ℓ − ½∇ log det G + ½∇(vᵀGv), the last by one reverse pass."""
@@ -195,7 +204,3 @@ def _for_each(function: Callable[[Vector], Vector], rows: Matrix) -> Matrix:
 def symmetric(matrix: Matrix) -> Matrix:
     """The symmetric part of a matrix. All that is computed from G must mean the same G, or draws would be biased."""
     return 0.5 * (matrix + matrix.T)
-
-
-def _log_abs_det(factors: tuple[jax.Array, jax.Array]) -> Scalar:
-    return jnp.log(jnp.abs(jnp.diagonal(factors[0]))).sum()

@@ -1,22 +1,23 @@
 """Constant base metrics M, given by their inverse as users think of it: a covariance.
 
 M⁻¹ = C Cᵀ with C diagonal or lower triangular. The identity costs nothing, a vector costs O(D), a matrix O(D²) a call.
-`LowRank`, in its own file, lies between them, and is what warm-up finds.
+`LowRank`, in its own file, lies between them.
 """
 
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
+from mongepatch._auto import ToBeFound
 from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.low_rank import LowRank
+from mongepatch.validation import number_at_least_zero
 
 
 @pytree
@@ -98,8 +99,8 @@ class Correlated:
 
     def solve(self, vector: Vector) -> Vector:
         """M v."""
-        whitened = solve_triangular(self.factor, vector, lower=True)
-        return solve_triangular(self.factor, whitened, lower=True, trans=1)
+        solved = solve_triangular(self.factor, vector, lower=True)
+        return solve_triangular(self.factor, solved, lower=True, trans=1)
 
     def root(self, noise: Vector) -> Vector:
         """C z."""
@@ -117,21 +118,6 @@ class Correlated:
 Structure: TypeAlias = Literal["auto", "diagonal", "low-rank", "dense"]
 
 
-@jax.tree_util.register_static
-@dataclass(frozen=True)
-class Unknown:
-    """M⁻¹ that warm-up has yet to find, of this structure."""
-
-    structure: Structure
-
-    def check(self, dimension: int) -> NoReturn:
-        """Nothing can be computed with it."""
-        raise MetricError(
-            f'inverse_mass="{self.structure}" is found by the warm-up of mp.sample; elsewhere, and with warmup=0, give '
-            "numbers, or None for the identity."
-        )
-
-
 InverseMass: TypeAlias = Identity | Diagonal | Correlated | LowRank
 
 
@@ -139,16 +125,16 @@ def inverse_mass_from(value: Any) -> Any:
     """Turn what users give into a base metric, and refuse anything else.
 
     Args:
-        value: None, a vector of variances, a covariance matrix, or the structure of one that warm-up is to find.
+        value: None, a vector of variances, a covariance matrix, or the structure of one that is to be found.
     """
-    if isinstance(value, Identity | Diagonal | Correlated | LowRank | Unknown):
+    if isinstance(value, Identity | Diagonal | Correlated | LowRank | ToBeFound):
         return value
     if value is None:
         return Identity()
     if isinstance(value, str):
         if value not in get_args(Structure):
             raise MetricError(f"inverse_mass must be numbers, None or one of {get_args(Structure)}; it is {value!r}.")
-        return Unknown(value)  # type: ignore[arg-type]  # it is one of them
+        return ToBeFound("inverse_mass", value)
     try:
         array = jnp.asarray(value, dtype=jnp.result_type(float))
     except (TypeError, ValueError) as error:
@@ -194,3 +180,12 @@ def _check_positive_definite(array: np.ndarray) -> None:
             f"inverse_mass is a covariance matrix and must be positive definite; its least eigenvalue is {least:.3g}. "
             "A covariance from too few draws is singular: add a small multiple of the identity."
         ) from error
+
+
+def alpha_from(value: Any) -> Any:
+    """Turn what users give for α into a number of at least 0, or a value that is to be found."""
+    if isinstance(value, ToBeFound):
+        return value
+    if isinstance(value, str) and value == "auto":
+        return ToBeFound("alpha")
+    return number_at_least_zero("alpha", value, error=MetricError)

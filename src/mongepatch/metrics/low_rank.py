@@ -19,8 +19,8 @@ _SMALL = 32
 class LowRank:
     """M⁻¹ = S (I + U (Λ − I) Uᵀ) S with a diagonal S and orthonormal columns U, some of whose λ may be 1.
 
-    C = S (I + U (√Λ − I) Uᵀ). The number of columns is a capacity, decided once, so that warm-up can go from a diagonal
-    matrix (no λ other than 1) to a dense one (as many columns as rows) and compile nothing again.
+    C = S (I + U (√Λ − I) Uᵀ). The number of columns is a capacity, decided once: an estimate can go from a diagonal
+    matrix (no λ other than 1) to a dense one (as many columns as rows), and nothing is compiled again.
     """
 
     scale: Vector

@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from mongepatch._auto import check_found
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, Vector
-from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
-from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
-from mongepatch.validation import number_at_least_zero
+from mongepatch.metrics.inverse_mass import InverseMass, alpha_from, inverse_mass_from
 
 
 class MongePoint(NamedTuple):
@@ -65,9 +64,7 @@ class Monge:
     inverse_mass: InverseMass
 
     def __init__(self, alpha: Any, inverse_mass: Any = None) -> None:
-        if not (isinstance(alpha, str) and alpha == "auto"):
-            alpha = number_at_least_zero("alpha", alpha, error=MetricError)
-        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "alpha", alpha_from(alpha))
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
     def cost(self, dimension: int) -> Cost:
@@ -76,8 +73,7 @@ class Monge:
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension, or anything is unknown."""
-        if isinstance(self.alpha, str):
-            raise MetricError('alpha="auto" is found by the warm-up of mp.sample; elsewhere give a number.')
+        check_found(self.alpha, dimension)
         self.inverse_mass.check(dimension)
 
     def at(self, logdensity: LogDensity, position: Vector) -> tuple[MongePoint, MongeSlope]:

@@ -1,4 +1,4 @@
-"""Refusals at the door of `sample`, before anything is compiled or drawn."""
+"""Checks of what users give to `sample`, before anything is compiled or drawn."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,30 +11,30 @@ from mongepatch.errors import LogDensityError, MetricError, ParameterError, Sett
 from mongepatch.metrics import Metric, Patch, fitted
 from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.targets import Target
-from mongepatch.warmup import Unknowns
+from mongepatch.warmup import ToFind
 
 _SAMPLE_DIMS = frozenset({"chain", "draw"})
 
 
 def check_differentiable(density: LogDensity, metric: Metric, position: jax.ShapeDtypeStruct) -> None:
-    """Raise unless JAX can derive the density as often as the metric needs."""
+    """Raise unless JAX can differentiate the density as often as the metric needs."""
     gradient = jax.grad(density)
-    _derive("once", gradient, position)
+    _check_derivative("once", gradient, position)
     try:
         jax.eval_shape(lambda x: metric.at(density, x)[0], position)
     except Exception:
-        _derive("twice, as the metric needs,", lambda x: jax.jvp(gradient, (x,), (x,))[1], position)
+        _check_derivative("twice, as the metric needs,", lambda x: jax.jvp(gradient, (x,), (x,))[1], position)
         raise  # the density is fine: the fault is the metric's own
 
 
 def traced_residuals(residuals: Callable[[Vector], Vector], position: jax.ShapeDtypeStruct) -> Residuals:
-    """A residual map, traced; raise unless it is a vector that JAX can derive as often as a patch needs."""
+    """A residual map, traced; raise unless it is a vector that JAX can differentiate as often as a patch needs."""
     traced = fitted(Patch(residuals, 1.0), position).residuals
     try:
         jax.eval_shape(jax.grad(lambda x: jax.jvp(traced, (x,), (x,))[1].sum()), position)
     except Exception as error:
         raise MetricError(
-            f"residuals cannot be derived by JAX as often as a patch needs: {error} Loops of unknown length "
+            f"residuals are not differentiable in JAX as often as a patch needs: {error} Loops of unknown length "
             "(jax.lax.while_loop) and callbacks have no derivative."
         ) from error
     return traced
@@ -50,20 +50,20 @@ def check_residuals(residuals: Residuals, positions: jax.Array) -> None:
         )
 
 
-def _derive(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStruct) -> None:
+def _check_derivative(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStruct) -> None:
     try:
         jax.eval_shape(derivative, position)
     except Exception as error:
         raise LogDensityError(
-            f"The log density is not differentiable by JAX {how_often}: {error} "
+            f"The log density is not differentiable in JAX {how_often}: {error} "
             "Loops of unknown length (jax.lax.while_loop) and callbacks have no derivative: use jax.lax.scan, or give "
             "them one with jax.custom_jvp."
         ) from error
 
 
-def check_warmup(warmup: int, step_size: Scalar | None, unknowns: Unknowns) -> None:
+def check_warmup(warmup: int, step_size: Scalar | None, to_find: ToFind) -> None:
     """Raise where there is something to find and no warm-up to find it in."""
-    missing = [*(["step_size"] if step_size is None else []), *unknowns.names]
+    missing = [*(["step_size"] if step_size is None else []), *to_find.names]
     if missing and not warmup:
         raise SettingError(
             f"warmup=0 leaves no draws to find {', '.join(missing)} in: give them, such as step_size=0.1, "

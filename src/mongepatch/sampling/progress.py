@@ -9,18 +9,18 @@ from mongepatch.chains import Report
 from mongepatch.kernels import Info
 
 
-class Voice(Report, Protocol):
-    """A report that also says things."""
+class ProgressReport(Report, Protocol):
+    """A report that also prints messages."""
 
-    def say(self, line: str) -> None:
-        """Say a line, unless it is empty."""
+    def message(self, line: str) -> None:
+        """Print a line, unless it is empty."""
 
 
 @contextmanager
-def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Voice]:
+def progress_report(total: int, chains: int, *, show: bool) -> Iterator[ProgressReport]:
     """A report that draws a bar on the terminal, or does nothing."""
     if not show:
-        yield _Silence()
+        yield _NoReport()
         return
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
@@ -34,11 +34,11 @@ def progress_report(total: int, chains: int, *, show: bool) -> Iterator[Voice]:
         yield _BarReport(bar, total, chains)
 
 
-class _Silence:
+class _NoReport:
     def __call__(self, info: Info, seconds: float) -> None:
         pass
 
-    def say(self, line: str) -> None:
+    def message(self, line: str) -> None:
         pass
 
 
@@ -61,7 +61,7 @@ class _BarReport:
         note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
         self._bar.update(self._task, completed=self._done, note=note, refresh=True)
 
-    def say(self, line: str) -> None:
+    def message(self, line: str) -> None:
         if line:
             self._bar.console.print(line, markup=False, highlight=False)
 

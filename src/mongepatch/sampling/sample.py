@@ -2,36 +2,37 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 
-from mongepatch._extras import require
-from mongepatch._typing import LogDensity, PyTree
-from mongepatch.chains import Runner
+from mongepatch._typing import LogDensity, PyTree, Scalar
+from mongepatch.chains import Record, Runner, Tuning
 from mongepatch.errors import SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
-from mongepatch.metrics import Metric, fitted
-from mongepatch.program import trace_density
-from mongepatch.sampling.arguments import as_key, as_target
-from mongepatch.sampling.checks import (
-    check_differentiable,
-    check_names,
-    check_residuals,
-    check_warmup,
-    traced_residuals,
-)
-from mongepatch.sampling.kernel_names import KernelName, kernel_from
+from mongepatch.metrics import Metric
+from mongepatch.sampling.checks import check_residuals, check_warmup, traced_residuals
+from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
-from mongepatch.sampling.starts import check_per_chain, starting_states
-from mongepatch.sampling.verdict import verdict
 from mongepatch.targets import Target
 from mongepatch.trajectories import Trajectory
-from mongepatch.validation import number_at_least_zero, positive_number, share, whole_number
-from mongepatch.warmup import ACCEPTANCE, MetricName, Rehearsal, TrajectoryName, begin, warm_up
+from mongepatch.validation import fraction, positive_number, whole_number
+from mongepatch.warmup import (
+    DEFAULT_ACCEPTANCE,
+    Choice,
+    KernelName,
+    MetricName,
+    ToFind,
+    TrajectoryName,
+    WarmupState,
+    parse_kernel,
+    parse_tuning,
+    takes_residuals,
+    warm_up,
+)
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -62,8 +63,8 @@ def sample(
     """Draw from a density. All that is not given is found in warm-up.
 
     Chains run side by side, compiled once for what a density computes, for each kind of metric and trajectory: other
-    data of the same shapes, other constants, another seed or number of draws do not compile again. The seed decides
-    every draw.
+    data of the same shapes, other tuning parameters, another seed or number of draws do not compile again. The seed
+    decides every draw.
 
     Args:
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
@@ -73,7 +74,7 @@ def sample(
             residuals of a model, such as (value − mean)/scale of every random variable, data included, for the metrics
             "auto" and "patch". `from_numpyro` and `from_pymc` find them by themselves.
         metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
-            constants are found in warm-up. Or a metric with constants of your own, any of which may be "auto":
+            tuning parameters are found in warm-up. Or a metric with numbers of your own, any of which may be "auto":
             `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,
             `SoftAbs(kappa)`, `Dense(metric_fn)`, or one that you wrote.
         trajectory: "auto" chooses between "nuts" and "static", trajectories of a length that is found in warm-up; or
@@ -89,7 +90,7 @@ def sample(
         seed: a whole number, or a `jax.random.key`.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
-        init_per_chain: whether the arrays of `init` have a leading axis with one starting point a chain.
+        init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         save_warmup: whether to keep the draws of warm-up, with the path of ε, α and acceptance, in the groups
@@ -101,8 +102,8 @@ def sample(
         `acceptance_rate`, `step_size`, `n_steps`, `n_grad`, `diverging`, `energy`, `energy_error`, `alpha`,
         `log_volume`, and `accepted` and `failure`; with `NUTS` also `tree_depth` and `reached_max_treedepth`, with
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
-        are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `steep` (the share of
-        draws at the end of warm-up at which the density is too steep for a constant metric), `tuning_steps`,
+        are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `unstable_fraction`
+        (of draws at the end of warm-up, those at which steps in a constant metric are unstable), `tuning_steps`,
         `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), and `warmup_time` and
         `sampling_time` in seconds, compilation excluded.
 
@@ -112,69 +113,94 @@ def sample(
         MetricError: the metric does not fit the parameters.
         SettingError: a number is out of range.
     """
-    require("arviz_base", "sample", "mongepatch.sample")
-    draws, chains = whole_number("draws", draws), whole_number("chains", chains)
-    warmup = whole_number("warmup", warmup, least=0)
-    spread = float(number_at_least_zero("init_spread", init_spread))
-    step = None if step_size is None else positive_number("step_size", step_size)
-    acceptance = ACCEPTANCE if target_acceptance is None else share("target_acceptance", target_acceptance)
-    kernel = kernel_from(kernel, scheme)
-    start_key, run_key, tune_key = jax.random.split(as_key(seed), 3)
-
-    if init_per_chain:
-        check_per_chain(init, chains)
-    example = jax.tree.map(lambda leaf: leaf[0], init) if init_per_chain else init
-    target = as_target(target, example, residuals, dims, coords)
-    check_names(target)
-    dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
-    position = jax.ShapeDtypeStruct((target.dimension,), dtype)
-    density = trace_density(target.logdensity, position)
-    # Planning a patch takes time, which is for nothing where another metric is asked for.
-    may_patch = isinstance(metric, str) and metric in ("auto", "patch")
-    if residuals is not None and not may_patch:
-        raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
-    traced = traced_residuals(target.residuals, position) if may_patch and target.residuals is not None else None
-    settings, unknowns = begin(metric, trajectory, kernel, target.dimension, traced)
-    check_warmup(warmup, step, unknowns)
-    settings = settings._replace(metric=fitted(settings.metric, position))
-    check_differentiable(density, settings.metric, position)
-    states = starting_states(
-        start_key, target, density, settings.metric, init, chains, spread=spread, per_chain=init_per_chain
+    kernel = parse_kernel(kernel, scheme)
+    options = _Options(
+        draws=whole_number("draws", draws),
+        warmup=whole_number("warmup", warmup, least=0),
+        step_size=None if step_size is None else positive_number("step_size", step_size),
+        acceptance=None if target_acceptance is None else fraction("target_acceptance", target_acceptance),
+        save_warmup=save_warmup,
+        progress=progress,
     )
-
+    prepared = prepare(
+        target,
+        init,
+        chains=chains,
+        seed=seed,
+        spread=init_spread,
+        per_chain=init_per_chain,
+        residuals=residuals,
+        dims=dims,
+        coords=coords,
+    )
+    if residuals is not None and not takes_residuals(metric):
+        raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
+    # Planning a patch takes time, which is saved where another metric is asked for.
+    found = prepared.target.residuals if takes_residuals(metric) else None
+    traced = None if found is None else traced_residuals(found, prepared.position)
+    tuning, to_find = parse_tuning(metric, trajectory, kernel, prepared.target.dimension, traced)
+    check_warmup(options.warmup, options.step_size, to_find)
+    tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
+    points = prepared.initial_points(tuning.metric)
     if traced is not None:
-        check_residuals(traced, states.point.position)
-
-    with progress_report(warmup + draws, chains, show=progress) as report:
-        runner = Runner(run_key, density, kernel, report)
-        rehearsal = Rehearsal(
-            runner,
-            states,
-            settings,
-            tune_key,
-            step_size=step,
-            acceptance=acceptance,
-            may_be_careful=target_acceptance is None,
-            keep=save_warmup,
-        )
-        choice = warm_up(rehearsal, unknowns, warmup)
-        report.say(choice.line)
-        warmup_time = runner.seconds
-        _, pace, record = runner(rehearsal.states, rehearsal.settings, rehearsal.pace, draws)
-    attrs = {
-        "sampling_time": runner.seconds - warmup_time,
-        "warmup_time": warmup_time,
-        "warmup_n_grad": rehearsal.n_grad,
-        "tuning_steps": warmup,
-        "kernel": kernel.name,
-        "metric": type(rehearsal.settings.metric).__name__,
-        "trajectory": "none" if settings.trajectory is None else type(rehearsal.settings.trajectory).__name__,
-        "step_size": float(pace.step_size),
-        "chosen": choice.line,
-        "steep": choice.steep,
-    }
-    tree = to_datatree(record, rehearsal.records if save_warmup else [], target, attrs)
-    paragraph = verdict(tree)
+        check_residuals(traced, points.position)
+    tree = _run(prepared, kernel, points, tuning, to_find, options)
+    paragraph = diagnose(tree)
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=2)
     return tree
+
+
+class _Options(NamedTuple):
+    """Options of a run, checked."""
+
+    draws: int
+    warmup: int
+    step_size: Scalar | None
+    acceptance: float | None
+    save_warmup: bool
+    progress: bool
+
+
+def _run(
+    prepared: Prepared, kernel: Kernel, points: Any, tuning: Tuning, to_find: ToFind, options: _Options
+) -> "DataTree":
+    """Warm up, draw, and gather the result."""
+    with progress_report(options.warmup + options.draws, prepared.chains, show=options.progress) as report:
+        runner = Runner(prepared.keys.run, prepared.density, kernel, report)
+        state = WarmupState.begin(
+            runner,
+            points,
+            tuning,
+            prepared.keys.tune,
+            step_size=options.step_size,
+            acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
+            fixed_acceptance=options.acceptance is not None,
+            keep=options.save_warmup,
+        )
+        choice = warm_up(state, to_find, options.warmup)
+        report.message(choice.line)
+        warmup_time = runner.seconds
+        _, _, record = runner(state.points, state.tuning, state.policy, options.draws)
+    attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
+    kept: list[Record] = state.records if options.save_warmup else []
+    return to_datatree(record, kept, prepared.target, attrs)
+
+
+def _attributes(
+    state: WarmupState, choice: Choice, warmup: int, warmup_time: float, sampling_time: float
+) -> dict[str, Any]:
+    """Attributes of the groups of a result."""
+    metric, trajectory = state.tuning.metric, state.tuning.trajectory
+    return {
+        "sampling_time": sampling_time,
+        "warmup_time": warmup_time,
+        "warmup_n_grad": state.n_grad,
+        "tuning_steps": warmup,
+        "kernel": state.runner.kernel.name,
+        "metric": type(metric).__name__,
+        "trajectory": "none" if trajectory is None else type(trajectory).__name__,
+        "step_size": state.step_size,
+        "chosen": choice.line,
+        "unstable_fraction": choice.unstable_fraction,
+    }

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Vector
 from mongepatch.sparse.sums import Sums, take, take_or_zero
 
 SMALL = 8
@@ -48,10 +48,10 @@ class Elimination:
     def __init__(self, dimension: int, entries: list[Entry]) -> None:
         graph = np.zeros((dimension, dimension), bool)
         graph[tuple(np.transpose(entries))] = True
-        self._levels: list[_Level] = []
+        self._levels: list[_EliminationLevel] = []
         left = np.arange(dimension)
         while len(left) and (chosen := _independent(graph, left)):
-            level = _Level(graph, entries, left, chosen)
+            level = _EliminationLevel(graph, entries, left, chosen)
             self._levels.append(level)
             entries, left = level.entries_after, level.left_after
         self.core = left
@@ -123,7 +123,7 @@ class Elimination:
         return found
 
 
-class _Level:
+class _EliminationLevel:
     """One level: the coordinates that it eliminates, and where all that it needs is found."""
 
     def __init__(self, graph: np.ndarray, entries: list[Entry], left: np.ndarray, chosen: list[int]) -> None:
@@ -222,8 +222,3 @@ def _independent(graph: np.ndarray, left: np.ndarray) -> list[int]:
             chosen.append(coordinate)
             blocked |= graph[coordinate]
     return chosen if len(left) <= SMALL or 8 * len(chosen) >= len(left) else []
-
-
-def log_abs_ratio(after: Vector, before: Vector) -> Scalar:
-    """log|Π after / Π before|, factor by factor: exactly 0 where they agree."""
-    return jnp.log(jnp.abs(after / before)).sum()

@@ -49,7 +49,7 @@ class Dynamics(NamedTuple):
         return Level(hamiltonian(self.metric, point, phase.velocity), phase.log_volume + self.metric.log_det(point))
 
 
-class Outcome(NamedTuple):
+class Transition(NamedTuple):
     """The draw that a trajectory ends in, and what there is to know about the way."""
 
     phase: Phase
@@ -78,7 +78,7 @@ class Trajectory(Protocol):
 
     def propose(
         self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
-    ) -> Outcome:
+    ) -> Transition:
         """The next draw.
 
         Args:

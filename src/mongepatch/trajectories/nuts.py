@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from mongepatch._typing import Count, Flag, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Phase
-from mongepatch.trajectories.base import Dynamics, Level, Outcome, classify
+from mongepatch.trajectories.base import Dynamics, Level, Transition, classify
 from mongepatch.trajectories.uturn import Leaf, Rule, Stack, turned, turned_at_seam
 from mongepatch.validation import whole_number
 
@@ -32,7 +32,7 @@ class _Span(NamedTuple):
     """Log of the proposal's weight."""
 
 
-class _Toll(NamedTuple):
+class _Totals(NamedTuple):
     """What has been spent, and met, in all of the tree."""
 
     n_steps: Count
@@ -58,7 +58,7 @@ class _Branch(NamedTuple):
     number: Count
     """Leaves so far."""
     turned: Flag
-    toll: _Toll
+    totals: _Totals
 
 
 class _Tree(NamedTuple):
@@ -69,7 +69,7 @@ class _Tree(NamedTuple):
     span: _Span
     depth: Count
     turned: Flag
-    toll: _Toll
+    totals: _Totals
     key: PRNGKey
 
 
@@ -98,7 +98,7 @@ class NUTS:
 
     def propose(
         self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
-    ) -> Outcome:
+    ) -> Transition:
         """A leaf of the tree around the start."""
         level = dynamics.level(start)
         left, right = dynamics.depart(start, -1), dynamics.depart(start, 1)
@@ -109,25 +109,25 @@ class NUTS:
             _Span(jnp.zeros((), dtype), _leaf(dynamics, start).momentum, start, jnp.zeros((), dtype)),
             zero,
             jnp.asarray(False),
-            _Toll(zero, self._departure(dynamics, right.phase), *3 * (jnp.zeros((), dtype),), start.failure),
+            _Totals(zero, self._departure(dynamics, right.phase), *3 * (jnp.zeros((), dtype),), start.failure),
             key,
         )
 
         def goes_on(tree: _Tree) -> Flag:
-            return (tree.depth < self.max_depth) & ~tree.turned & (tree.toll.failure == Failure.NONE)
+            return (tree.depth < self.max_depth) & ~tree.turned & (tree.totals.failure == Failure.NONE)
 
         tree = jax.lax.while_loop(goes_on, lambda tree: self._double(tree, dynamics, level, divergence_threshold), tree)
-        chosen, toll = tree.span.proposal, tree.toll
-        finished = tree.turned | (toll.failure != Failure.NONE)
-        return Outcome(
+        chosen, totals = tree.span.proposal, tree.totals
+        finished = tree.turned | (totals.failure != Failure.NONE)
+        return Transition(
             phase=chosen,
             accepted=(chosen.point.position != start.point.position).any(),
-            acceptance_rate=toll.acceptance / toll.n_steps,
-            failure=toll.failure,
+            acceptance_rate=totals.acceptance / totals.n_steps,
+            failure=totals.failure,
             log_ratio=tree.span.log_ratio,
             log_volume=chosen.log_volume,
-            n_steps=toll.n_steps,
-            n_grad=toll.n_grad,
+            n_steps=totals.n_steps,
+            n_grad=totals.n_grad,
             extra={"tree_depth": tree.depth, "reached_max_treedepth": ~finished},
         )
 
@@ -143,7 +143,7 @@ class NUTS:
         direction = jnp.where(forward, 1, -1).astype(tree.span.log_weight.dtype)
         near, far = _choose(forward, tree.right, tree.left), _choose(forward, tree.left, tree.right)
         branch = self._grow(branch_key, near, tree, direction, dynamics, start, divergence_threshold)
-        whole = ~branch.turned & (branch.toll.failure == Failure.NONE)
+        whole = ~branch.turned & (branch.totals.failure == Failure.NONE)
 
         # A new half is preferred to the old one: the farther the draw the better, and no less exact.
         surplus = branch.span.log_weight - tree.span.log_weight
@@ -167,7 +167,7 @@ class NUTS:
             _choose(whole, span, tree.span),
             tree.depth + 1,
             ~whole | turning,
-            branch.toll,
+            branch.totals,
             key,
         )
 
@@ -190,14 +190,14 @@ class NUTS:
             tree.span.log_ratio,
         )
         stack = Stack.empty(self.u_turn, self.max_depth, leaf)
-        bare = _Branch(edge, leaf, leaf, nothing, stack, jnp.int32(0), jnp.asarray(False), tree.toll)
+        bare = _Branch(edge, leaf, leaf, nothing, stack, jnp.int32(0), jnp.asarray(False), tree.totals)
 
         def add(branch: _Branch) -> _Branch:
             node = dynamics.advance(branch.node, direction)
             leaf = _leaf(dynamics, node.phase)
             log_ratio = dynamics.level(node.phase).log_ratio(start)
             # A tree is given up by the spread of its weights, which is the same from whichever leaf it was begun.
-            least, most = jnp.minimum(branch.toll.least, log_ratio), jnp.maximum(branch.toll.most, log_ratio)
+            least, most = jnp.minimum(branch.totals.least, log_ratio), jnp.maximum(branch.totals.most, log_ratio)
             failure = classify(log_ratio, node.phase, most - least > divergence_threshold)
             weight = jnp.where(failure == Failure.NONE, log_ratio, -jnp.inf)
             log_weight = jnp.logaddexp(branch.span.log_weight, weight)
@@ -219,10 +219,10 @@ class NUTS:
                 stack,
                 branch.number + 1,
                 stack.turned(self.u_turn, branch.number, leaf, rho, direction),
-                _Toll(
-                    branch.toll.n_steps + 1,
-                    branch.toll.n_grad + node.phase.n_grad - branch.node.phase.n_grad,
-                    branch.toll.acceptance + jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0),
+                _Totals(
+                    branch.totals.n_steps + 1,
+                    branch.totals.n_grad + node.phase.n_grad - branch.node.phase.n_grad,
+                    branch.totals.acceptance + jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0),
                     least,
                     most,
                     failure,
@@ -231,7 +231,7 @@ class NUTS:
 
         def goes_on(branch: _Branch) -> Flag:
             full = branch.number >= jnp.left_shift(1, tree.depth)
-            return ~full & ~branch.turned & (branch.toll.failure == Failure.NONE)
+            return ~full & ~branch.turned & (branch.totals.failure == Failure.NONE)
 
         return jax.lax.while_loop(goes_on, add, bare)
 

@@ -10,7 +10,7 @@ from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
-from mongepatch.trajectories.base import Dynamics, Outcome, classify
+from mongepatch.trajectories.base import Dynamics, Transition, classify
 from mongepatch.trajectories.metropolis import metropolis
 from mongepatch.validation import number_at_least_zero, whole_number
 
@@ -33,11 +33,11 @@ class Static:
     def __init__(self, num_steps: Any, jitter: Any = 0.0) -> None:
         if is_concrete(num_steps):
             num_steps = whole_number("num_steps", num_steps)
-        share = number_at_least_zero("jitter", jitter)
-        if is_concrete(share) and share > 1:
+        fraction = number_at_least_zero("jitter", jitter)
+        if is_concrete(fraction) and fraction > 1:
             raise SettingError(f"jitter must be at most 1; it is {jitter}.")
         object.__setattr__(self, "num_steps", jnp.asarray(num_steps, jnp.result_type(int)))
-        object.__setattr__(self, "jitter", share)
+        object.__setattr__(self, "jitter", fraction)
 
     def length(self, key: PRNGKey) -> Count:
         """The number of steps of the next trajectory."""
@@ -46,14 +46,14 @@ class Static:
 
     def propose(
         self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
-    ) -> Outcome:
+    ) -> Transition:
         """The end of the trajectory, accepted with probability min(1, exp(E₀ − E₁ + log-volume))."""
         num_steps = self.length(length_key)
         end = dynamics.run(start, num_steps)
         log_ratio = dynamics.level(end).log_ratio(dynamics.level(start))
         failure = classify(log_ratio, end, -log_ratio > divergence_threshold)
         decision = metropolis(key, log_ratio, failure)
-        return Outcome(
+        return Transition(
             phase=decision.choose(end, start),
             accepted=decision.accepted,
             acceptance_rate=decision.acceptance_rate,

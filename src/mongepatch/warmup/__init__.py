@@ -1,18 +1,28 @@
 """Warm-up: step size, base metric, α and trajectory, found from draws that are thrown away."""
 
-from mongepatch.warmup.basics import ACCEPTANCE, basics
-from mongepatch.warmup.rehearsal import Rehearsal
-from mongepatch.warmup.unknowns import MetricName, TrajectoryName, Unknowns, begin
+from mongepatch.warmup.options import (
+    DEFAULT_ACCEPTANCE,
+    KernelName,
+    MetricName,
+    ToFind,
+    TrajectoryName,
+    parse_kernel,
+    parse_tuning,
+    takes_residuals,
+)
+from mongepatch.warmup.state import WarmupState
 from mongepatch.warmup.warmup import Choice, warm_up
 
 __all__ = [
-    "ACCEPTANCE",
+    "DEFAULT_ACCEPTANCE",
     "Choice",
+    "KernelName",
     "MetricName",
-    "Rehearsal",
+    "ToFind",
     "TrajectoryName",
-    "Unknowns",
-    "basics",
-    "begin",
+    "WarmupState",
+    "parse_kernel",
+    "parse_tuning",
+    "takes_residuals",
     "warm_up",
 ]

@@ -1,27 +1,34 @@
-"""When what is learnt: the draws of a warm-up, cut into windows."""
+"""When what is learnt: the draws of a warm-up are cut into windows, at whose ends M is estimated."""
 
-from typing import NamedTuple
+from dataclasses import replace
+from typing import Any, NamedTuple
 
-FIRST = 20
+from mongepatch.warmup.inverse_mass import estimate_inverse_mass
+from mongepatch.warmup.options import ToFind
+from mongepatch.warmup.state import WarmupState
+
+FIRST_WINDOW = 20
 """Draws of the first window: enough for a scale, few enough to be lost on a bad start."""
+_TRANSIENT_WINDOWS = 2
+"""Windows in which chains may still be moving away from their initial points."""
 
 
 class Window(NamedTuple):
-    """Some draws in a row with one set of constants, but for the step size, which is looked for in every window."""
+    """Some draws in a row with one set of tuning parameters, but for the step size, which is always adapted."""
 
     draws: int
     mass: bool
-    """Whether M is learnt from them at their end."""
+    """Whether M is estimated from them at their end."""
 
 
-def windows(total: int, *, mass: bool, first: int = FIRST) -> list[Window]:
+def windows(total: int, *, mass: bool, first: int = FIRST_WINDOW) -> list[Window]:
     """Cut `total` draws into windows.
 
-    M is learnt at the end of windows that double in length: the first forget a bad start quickly, the last is long.
-    Where M is known already, the first window should be long enough to know it better.
-    The remaining eighth, at the end, is for the step size that goes with the last M.
+    M is estimated at the end of windows that double in length: the first forget a bad start quickly, the last is long.
+    Where M is known already, the first window should be long enough to improve on it. The remaining eighth, at the end,
+    is for the step size that goes with the last M.
     """
-    last = max(total // 8, min(total, FIRST))
+    last = max(total // 8, min(total, FIRST_WINDOW))
     rest = total - last
     if not mass or rest < first:
         lengths = [first, 2 * first, total - 3 * first] if total > 4 * first else [total]
@@ -33,3 +40,17 @@ def windows(total: int, *, mass: bool, first: int = FIRST) -> list[Window]:
         length *= 2
     lengths.append(rest)
     return [*(Window(draws, True) for draws in lengths), Window(last, False)]
+
+
+def adapt_step_size_and_mass(state: WarmupState, to_find: ToFind, draws: int, first: int = FIRST_WINDOW) -> None:
+    """Adapt the step size, and M where it is to be found, over this many draws."""
+    structure = to_find.inverse_mass
+    for number, window in enumerate(windows(draws, mass=structure is not None, first=first)):
+        if number == _TRANSIENT_WINDOWS:
+            state.end_transient()
+        record = state.run(window.draws)
+        if window.mass and structure is not None:
+            metric: Any = state.tuning.metric  # one with a base, or nothing would be to be found about it
+            base = estimate_inverse_mass(record, metric.inverse_mass, structure)
+            state.change(state.tuning._replace(metric=replace(metric, inverse_mass=base)))
+    state.end_transient()

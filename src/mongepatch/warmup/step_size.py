@@ -1,4 +1,4 @@
-"""The step size: a first guess from the density, then dual averaging to an acceptance rate."""
+"""The step size: fixed by the user, or a first guess from the density, then dual averaging to an acceptance rate."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -10,37 +10,51 @@ import jax.numpy as jnp
 from mongepatch._extras import require
 from mongepatch._pytree import pytree
 from mongepatch._typing import Flag, PRNGKey, Scalar
-from mongepatch.kernels import Kernel, State
+from mongepatch.kernels import Kernel, Setup
 from mongepatch.metrics import Metric
 from mongepatch.program import Program
 from mongepatch.trajectories import Static
 
-_DOUBLINGS = 40
-"""How often the first guess is doubled or halved at most: a density that is flat would let it grow for ever."""
-_LONGEST = 2.0**20
-_MEMORY = 0.8
-"""How much of a chain's acceptance rate of late stays from one draw to the next."""
+_MOST_DOUBLINGS = 40
+"""How often the first guess is doubled or halved at most: on a flat density it would grow without end."""
+_LARGEST_GUESS = 2.0**20
+_SMOOTHING = 0.8
+"""Weight of the past in the moving average of a chain's acceptance rate."""
+
+
+@pytree
+@dataclass(frozen=True)
+class FixedStepSize:
+    """A step size that the user has given."""
+
+    step_size: Scalar
+
+    def update(self, acceptance: jax.Array) -> "FixedStepSize":
+        """The same."""
+        return self
 
 
 @pytree
 @dataclass(frozen=True)
 class DualAveraging:
-    """A step size that looks for an acceptance rate, pooled over all chains; or that has found it and rests."""
+    """A step size that is adapted to an acceptance rate, pooled over all chains, until adaptation ends."""
 
     search: Any
     """State of BlackJAX's dual averaging."""
     target: Scalar
-    """The acceptance rate to look for."""
+    """The acceptance rate to adapt to."""
     active: Flag
-    """Whether it still looks."""
-    strict: Flag
-    """Whether it looks after the worst chain too, which might otherwise be outvoted and never leave its start."""
+    """Whether it still adapts."""
+    watch_worst: Flag
+    """Whether a chain that accepts too little shortens the steps of all, so that none is stuck where it starts."""
     recent: jax.Array
-    """Acceptance rate of every chain of late."""
+    """Moving average of the acceptance rate of every chain."""
 
     @classmethod
-    def around(cls, step_size: Any, target: Any, chains: int, dtype: Any, *, strict: bool = False) -> "DualAveraging":
-        """Begin to look around a guess.
+    def around(
+        cls, step_size: Any, target: Any, chains: int, dtype: Any, *, watch_worst: bool = False
+    ) -> "DualAveraging":
+        """Begin to adapt around a guess.
 
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not.
         """
@@ -48,7 +62,7 @@ class DualAveraging:
         search = begin(jnp.asarray(step_size, dtype))
         search = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), search._replace(mu=search.log_x))
         recent = jnp.full(chains, target, dtype)
-        return cls(search, jnp.asarray(target, dtype), jnp.asarray(True), jnp.asarray(strict), recent)
+        return cls(search, jnp.asarray(target, dtype), jnp.asarray(True), jnp.asarray(watch_worst), recent)
 
     @property
     def step_size(self) -> Scalar:
@@ -56,47 +70,45 @@ class DualAveraging:
         step: Scalar = jnp.exp(self.search.log_x)
         return step
 
-    def after(self, acceptance: jax.Array) -> "DualAveraging":
+    def update(self, acceptance: jax.Array) -> "DualAveraging":
         """Longer steps after too much acceptance, shorter ones after too little."""
         _, update, _ = _dual_averaging()
         acceptance = jnp.where(jnp.isfinite(acceptance), acceptance, 0.0)
-        recent = _MEMORY * self.recent + (1 - _MEMORY) * acceptance
+        recent = _SMOOTHING * self.recent + (1 - _SMOOTHING) * acceptance
         mean = acceptance.mean()
-        error = self.target - jnp.where(self.strict, jnp.minimum(mean, 2 * recent.min()), mean)
+        error = self.target - jnp.where(self.watch_worst, jnp.minimum(mean, 2 * recent.min()), mean)
         found = jax.tree.map(lambda new, old: new.astype(old.dtype), update(self.search, error), self.search)
         search = jax.tree.map(lambda new, old: jnp.where(self.active, new, old), found, self.search)
         return replace(self, search=search, recent=recent)
 
-    def settled(self) -> "DualAveraging":
-        """The average of the steps so far, for good."""
+    def finished(self) -> "DualAveraging":
+        """The average of the steps so far, which no longer changes."""
         return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=jnp.asarray(False))
 
 
-@partial(jax.jit, static_argnames=("kernel", "walks"))
-def first_step_size(
+@partial(jax.jit, static_argnames=("kernel", "has_trajectory"))
+def find_reasonable_step_size(
     key: PRNGKey,
-    states: State,
+    points: Any,
     density: Program,
     metric: Metric,
     guess: Scalar,
     target: Scalar,
     *,
     kernel: Kernel,
-    walks: bool,
+    has_trajectory: bool,
 ) -> Scalar:
-    """A step size at which one step from where the chains are is accepted about as often as it should be.
+    """A step size at which one step from where the chains are is accepted about as often as the target says.
 
-    The guess is doubled for as long as more is accepted than the target, or halved while less is. Kernels that walk
-    along a trajectory walk one step.
+    The guess is doubled for as long as more is accepted than the target, or halved while less is. Kernels that follow a
+    trajectory make one step of it.
     """
-    single = Static(1) if walks else None
-    keys = jax.random.split(key, states.logdensity.shape[0])
+    single = Static(1) if has_trajectory else None
+    keys = jax.random.split(key, points.logdensity.shape[0])
 
     def accepts(step_size: Scalar) -> Flag:
-        def once(key: PRNGKey, state: State) -> Scalar:
-            return kernel.step(key, state, density, metric, step_size, single)[1].acceptance_rate
-
-        rates = jax.vmap(once)(keys, states)
+        setup = Setup(density, metric, step_size, single)
+        rates = jax.vmap(lambda key, point: kernel.step(key, point, setup).acceptance_rate)(keys, points)
         return jnp.where(jnp.isfinite(rates), rates, 0.0).mean() > target
 
     grows = accepts(guess)
@@ -104,7 +116,7 @@ def first_step_size(
 
     def goes_on(carry: tuple[Scalar, Flag, Any]) -> Flag:
         step_size, accepted, trials = carry
-        return (accepted == grows) & (trials < _DOUBLINGS) & (step_size < _LONGEST)
+        return (accepted == grows) & (trials < _MOST_DOUBLINGS) & (step_size < _LARGEST_GUESS)
 
     def change(carry: tuple[Scalar, Flag, Any]) -> tuple[Scalar, Flag, Any]:
         step_size, _, trials = carry

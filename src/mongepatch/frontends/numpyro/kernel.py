@@ -13,8 +13,7 @@ from numpyro.util import is_prng_key
 from mongepatch._typing import PRNGKey, Vector
 from mongepatch.errors import LogDensityError, ModelError
 from mongepatch.frontends.numpyro.build import build
-from mongepatch.kernels import State
-from mongepatch.kernels.lmc import LMC
+from mongepatch.kernels import LMC, Setup, draw
 from mongepatch.metrics import Euclidean, Metric, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.targets import Target
@@ -153,8 +152,8 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         adapt_state, x = state.adapt_state, _flat(self.target, state.z)
         metric = self._metric_with(adapt_state.inverse_mass_matrix)
         point, _ = metric.at(self.target, x)  # made anew, since in warm-up the metric changes
-        before = State(x, point.logdensity, point)
-        after, info = LMC().step(key, before, self.target, metric, adapt_state.step_size, self._trajectory)
+        setup = Setup(self.target, fitted(metric, x), adapt_state.step_size, self._trajectory)
+        after, info = draw(LMC(), key, point, setup)
         accept_prob = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
         adapting, adapt = state.i < self._num_warmup, self._adapt
         assert adapt is not None  # made by init, without which there is no state

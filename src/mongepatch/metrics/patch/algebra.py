@@ -33,17 +33,17 @@ class Algebra(Protocol):
     def weights(self, jacobian: Any, factor: Any) -> Any:
         """W = α²JG⁻¹, as the cotangent of what `read` returns."""
 
-    def turn(self, jacobian: Any, change: Any, velocity: Vector) -> Vector:
+    def omega(self, jacobian: Any, change: Any, velocity: Vector) -> Vector:
         """α²Jᵀ(J̇v)."""
 
-    def turned(self, jacobian: Any, change: Any, length: Scalar) -> Any:
+    def kick_factor(self, jacobian: Any, change: Any, length: Scalar) -> Any:
         """Factors of G + eΩ̃ = M + α²Jᵀ(J + eJ̇)."""
 
-    def solve_turned(self, jacobian: Any, turned: Any, covector: Vector) -> Vector:
+    def kick_solve(self, jacobian: Any, factor: Any, covector: Vector) -> Vector:
         """(G + eΩ̃)⁻¹ p."""
 
     def log_abs_ratio(self, after: Any, before: Any) -> Scalar:
-        """Log of the ratio of two determinants of `turned`, without their signs."""
+        """Log of the ratio of two determinants of `kick_factor`, without their signs."""
 
 
 def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: Scalar) -> Algebra:

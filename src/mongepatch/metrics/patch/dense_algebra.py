@@ -10,10 +10,9 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
-from mongepatch._linalg import dot
+from mongepatch._linalg import dot, log_abs_ratio
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.sparse.elimination import log_abs_ratio
 from mongepatch.sparse.plan import JacobianPlan
 
 
@@ -40,19 +39,19 @@ class _DenseAlgebra(_Given):
 
     def multiply(self, jacobian: jax.Array, velocity: Vector) -> Vector:
         """Mv + α²Jᵀ(Jv)."""
-        return self.inverse_mass.solve(velocity) + self.turn(jacobian, jacobian, velocity)
+        return self.inverse_mass.solve(velocity) + self.omega(jacobian, jacobian, velocity)
 
-    def turn(self, jacobian: jax.Array, change: jax.Array, velocity: Vector) -> Vector:
+    def omega(self, jacobian: jax.Array, change: jax.Array, velocity: Vector) -> Vector:
         """α²Jᵀ(J̇v), where Jᵀ is M C Kᵀ, since C⁻ᵀ = MC."""
         along = dot(change, self.inverse_mass.root_transposed(self.inverse_mass.solve(velocity)))
         return self.square * self.inverse_mass.solve(self.inverse_mass.root(dot(along, jacobian)))
 
     def log_abs_ratio(self, after: Any, before: Any) -> Scalar:
         """From the diagonals of two triangular factors."""
-        return log_abs_ratio(*(jnp.diagonal(turned.lu[0]) for turned in (after, before)))
+        return log_abs_ratio(*(jnp.diagonal(factor.lu[0]) for factor in (after, before)))
 
 
-class _Turned(NamedTuple):
+class _KickFactor(NamedTuple):
     """Factors of G + eΩ̃."""
 
     lu: Any
@@ -80,14 +79,14 @@ class TallAlgebra(_DenseAlgebra):
         inverse = cho_solve((factor, True), jnp.eye(len(factor), dtype=factor.dtype))
         return self.square * dot(jacobian, inverse)
 
-    def turned(self, jacobian: jax.Array, change: jax.Array, length: Scalar) -> _Turned:
+    def kick_factor(self, jacobian: jax.Array, change: jax.Array, length: Scalar) -> _KickFactor:
         """Factors of I + α²KᵀB."""
         other = jacobian + length * change
-        return _Turned(lu_factor(_identity_plus(self.square * dot(jacobian.T, other))), other)
+        return _KickFactor(lu_factor(_identity_plus(self.square * dot(jacobian.T, other))), other)
 
-    def solve_turned(self, jacobian: jax.Array, turned: _Turned, covector: Vector) -> Vector:
+    def kick_solve(self, jacobian: jax.Array, factor: _KickFactor, covector: Vector) -> Vector:
         """C(I + α²KᵀB)⁻¹Cᵀp."""
-        return self.inverse_mass.root(lu_solve(turned.lu, self.inverse_mass.root_transposed(covector)))
+        return self.inverse_mass.root(lu_solve(factor.lu, self.inverse_mass.root_transposed(covector)))
 
 
 class WideAlgebra(_DenseAlgebra):
@@ -117,15 +116,15 @@ class WideAlgebra(_DenseAlgebra):
         """α²(FFᵀ)⁻¹K, which is α²K(I + α²KᵀK)⁻¹."""
         return self.square * cho_solve((factor, True), jacobian)
 
-    def turned(self, jacobian: jax.Array, change: jax.Array, length: Scalar) -> _Turned:
+    def kick_factor(self, jacobian: jax.Array, change: jax.Array, length: Scalar) -> _KickFactor:
         """Factors of I + α²BKᵀ."""
         other = jacobian + length * change
-        return _Turned(lu_factor(_identity_plus(self.square * dot(other, jacobian.T))), other)
+        return _KickFactor(lu_factor(_identity_plus(self.square * dot(other, jacobian.T))), other)
 
-    def solve_turned(self, jacobian: jax.Array, turned: _Turned, covector: Vector) -> Vector:
+    def kick_solve(self, jacobian: jax.Array, factor: _KickFactor, covector: Vector) -> Vector:
         """C(I − α²Kᵀ(I + α²BKᵀ)⁻¹B)Cᵀp."""
         white = self.inverse_mass.root_transposed(covector)
-        inner = lu_solve(turned.lu, dot(turned.other, white))
+        inner = lu_solve(factor.lu, dot(factor.other, white))
         return self.inverse_mass.root(white - self.square * dot(inner, jacobian))
 
 

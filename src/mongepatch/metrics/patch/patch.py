@@ -6,19 +6,20 @@ direction, this one stiffens as many as there are residuals, each in proportion 
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 
+from mongepatch._auto import check_found
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, Vector
-from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
-from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
+from mongepatch.metrics.inverse_mass import InverseMass, alpha_from, inverse_mass_from
+from mongepatch.metrics.kick import MatrixBend, matrix_kick
 from mongepatch.metrics.patch.algebra import Algebra, algebra
 from mongepatch.metrics.patch.residuals import Residuals
-from mongepatch.validation import number_at_least_zero
 
 
 class PatchPoint(NamedTuple):
@@ -42,13 +43,27 @@ class PatchSlope(NamedTuple):
     """∇ ½ log det G."""
 
 
-class PatchBend(NamedTuple):
-    """How J changes along a velocity."""
+class _PatchKick(NamedTuple):
+    """The linear systems of a kick at one point; the change along a velocity is J̇(v)."""
 
-    log_det: Vector
-    """∇ ½ log det G, the same for all velocities."""
-    change: Any
-    """J̇(v)."""
+    algebra: Algebra
+    jacobian: Any
+
+    def omega(self, change: Any, velocity: Vector) -> Vector:
+        """Ω̃(v)v = α²Jᵀ(J̇v)."""
+        return self.algebra.omega(self.jacobian, change, velocity)
+
+    def factor(self, change: Any, length: Scalar) -> Any:
+        """Factors of G + eΩ̃."""
+        return self.algebra.kick_factor(self.jacobian, change, length)
+
+    def solve(self, factor: Any, covector: Vector) -> Vector:
+        """(G + eΩ̃)⁻¹ p."""
+        return self.algebra.kick_solve(self.jacobian, factor, covector)
+
+    def log_abs_ratio(self, after: Any, before: Any) -> Scalar:
+        """From both factors."""
+        return self.algebra.log_abs_ratio(after, before)
 
 
 @pytree
@@ -73,12 +88,10 @@ class Patch:
     inverse_mass: InverseMass
 
     def __init__(self, residuals: Any, alpha: Any, inverse_mass: Any = None) -> None:
-        if not (isinstance(alpha, str) and alpha == "auto"):
-            alpha = number_at_least_zero("alpha", alpha, error=MetricError)
         if not isinstance(residuals, Residuals):
             residuals = Residuals("residuals", residuals)
         object.__setattr__(self, "residuals", residuals)
-        object.__setattr__(self, "alpha", alpha)
+        object.__setattr__(self, "alpha", alpha_from(alpha))
         object.__setattr__(self, "inverse_mass", inverse_mass_from(inverse_mass))
 
     def cost(self, dimension: int) -> Cost:
@@ -88,8 +101,7 @@ class Patch:
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension, residuals are none, or anything is unknown."""
-        if isinstance(self.alpha, str):
-            raise MetricError('alpha="auto" is found by the warm-up of mp.sample; elsewhere give a number.')
+        check_found(self.alpha, dimension)
         self.inverse_mass.check(dimension)
         self.residuals.plan(dimension)
 
@@ -118,24 +130,16 @@ class Patch:
         """Rz with RRᵀ = G⁻¹."""
         return self._algebra(point.position).root(point.jacobian, point.factor, noise)
 
-    def bend(self, point: PatchPoint, slope: PatchSlope, velocity: Vector) -> PatchBend:
+    def bend(self, point: PatchPoint, slope: PatchSlope, velocity: Vector) -> MatrixBend:
         """∇ ½ log det G and J̇(v)."""
-        return PatchBend(slope.log_det, slope.change_along(velocity))
+        return MatrixBend(slope.log_det, slope.change_along(velocity))
 
     def kick(
-        self, point: PatchPoint, slope: PatchSlope, velocity: Vector, bend: PatchBend, length: Scalar
-    ) -> tuple[Vector, PatchBend, Scalar]:
-        """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v) with Ω̃(v) = α²JᵀJ̇(v).
-
-        log-volume = log|det(G − eΩ̃(v′))| − log|det(G + eΩ̃(v))|
-        """
-        form, jacobian = self._algebra(point.position), point.jacobian
-        before = form.turned(jacobian, bend.change, length)
-        push = point.gradient - bend.log_det - form.turn(jacobian, bend.change, velocity)
-        kicked = velocity + length * form.solve_turned(jacobian, before, push)
-        bend_after = self.bend(point, slope, kicked)
-        after = form.turned(jacobian, bend_after.change, -length)
-        return kicked, bend_after, form.log_abs_ratio(after, before)
+        self, point: PatchPoint, slope: PatchSlope, velocity: Vector, bend: MatrixBend, length: Scalar
+    ) -> tuple[Vector, MatrixBend, Scalar]:
+        """See `matrix_kick`, with Ω̃(v) = α²JᵀJ̇(v)."""
+        system = _PatchKick(self._algebra(point.position), point.jacobian)
+        return matrix_kick(system, point.gradient, partial(self.bend, point, slope), velocity, bend, length)
 
     def force(self, point: PatchPoint, slope: PatchSlope, velocity: Vector) -> Vector:
         """∇ℓ − ½∇ log det G + ½∇(α²|Jv|²), the last by a reverse pass of one product."""

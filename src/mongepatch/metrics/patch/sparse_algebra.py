@@ -4,9 +4,10 @@ from typing import NamedTuple
 
 import jax.numpy as jnp
 
+from mongepatch._linalg import log_abs_ratio
 from mongepatch._typing import Scalar, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity
-from mongepatch.sparse.elimination import Factored, log_abs_ratio
+from mongepatch.sparse.elimination import Factored
 from mongepatch.sparse.plan import SparsePlan
 from mongepatch.sparse.sums import take_or_zero
 
@@ -32,7 +33,7 @@ class SparseAlgebra(NamedTuple):
 
     def multiply(self, jacobian: Vector, velocity: Vector) -> Vector:
         """Mv + α²Jᵀ(Jv)."""
-        return self.inverse_mass.solve(velocity) + self.turn(jacobian, jacobian, velocity)
+        return self.inverse_mass.solve(velocity) + self.omega(jacobian, jacobian, velocity)
 
     def solve(self, jacobian: Vector, factor: Factored, covector: Vector) -> Vector:
         """Forwards and backwards through the levels."""
@@ -46,17 +47,17 @@ class SparseAlgebra(NamedTuple):
         """It takes those entries of G⁻¹ that are on the pattern of G, and no others."""
         return self.square * self.plan.weights(jacobian, self.plan.elimination.inverse(factor))
 
-    def turn(self, jacobian: Vector, change: Vector, velocity: Vector) -> Vector:
+    def omega(self, jacobian: Vector, change: Vector, velocity: Vector) -> Vector:
         """Two sparse products."""
         return self.square * self.plan.square(jacobian, change, velocity)
 
-    def turned(self, jacobian: Vector, change: Vector, length: Scalar) -> Factored:
+    def kick_factor(self, jacobian: Vector, change: Vector, length: Scalar) -> Factored:
         """The same elimination as for G."""
         return self.plan.elimination.factor(self._entries(jacobian, jacobian + length * change), symmetric=False)
 
-    def solve_turned(self, jacobian: Vector, turned: Factored, covector: Vector) -> Vector:
+    def kick_solve(self, jacobian: Vector, factor: Factored, covector: Vector) -> Vector:
         """The same as for G."""
-        return self.plan.elimination.solve(turned, covector)
+        return self.plan.elimination.solve(factor, covector)
 
     def log_abs_ratio(self, after: Factored, before: Factored) -> Scalar:
         """Pivot by pivot."""

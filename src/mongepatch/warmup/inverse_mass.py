@@ -1,41 +1,72 @@
-"""The base metric, from draws and the gradients at them.
+"""The inverse mass M⁻¹ of a metric, from draws and the gradients at them.
 
 Where ℓ is normal with covariance Σ, x − μ = −Σ g at every draw, wherever the chains are: from the spread of draws *and*
 of gradients Σ follows long before the chains have spread over all of it. So M⁻¹ is the S with S cov(g) S = cov(x), the
 geometric mean of cov(x) and cov(g)⁻¹. It is positive definite by construction.
+
+A patch has another base. Its residuals stiffen whatever is stiff, and M is for the directions and places in which they
+say little: 1/variance there. Gradients would take the steepest corner for the scale of everything.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.metrics.inverse_mass import Structure
+from mongepatch.chains import Record
+from mongepatch.metrics.inverse_mass import Diagonal, Structure
 from mongepatch.metrics.low_rank import LowRank
 
-DENSE = 128
+MAX_DENSE_DIMENSION = 128
 """Dimension up to which M may be dense."""
-RANK = 32
+MAX_RANK = 32
 """How many directions M may have beyond that."""
-FEWEST = 10
+MIN_ROWS = 10
 """Draws below which nothing is learnt."""
-_MOST_ROWS, _FEW_ROWS = 4000, 256
+_MAX_ROWS_DENSE, _MAX_ROWS_LOW_RANK = 4000, 256
 """Draws that are looked at, where M may be dense and where it may not: more would cost time and say nothing new."""
-_PRIOR_DRAWS = 0.1
-"""How many draws the guess M⁻¹ = S² is worth, against directions of which the draws say little."""
-_OUTLIER = 3.0
+_PRIOR_ROWS = 0.1
+"""How many draws the guess M⁻¹ = S² counts for, against directions of which the draws say little."""
+_PRIOR_ROWS_OF_VARIANCES = 5
+"""How many draws the variances so far count for."""
+_OUTLIER_LENGTH = 3.0
 """Gradients of more than so many median lengths count less: one visit to a steep corner must not decide on M."""
-_LIMIT = 1e10
+_MAX_SCALE_CHANGE = 1e10
 """Largest ratio of a scale to its value before."""
 
 
-def capacity(dimension: int, structure: Structure) -> int:
+def initial_inverse_mass(dimension: int, structure: Structure, *, from_variances: bool) -> Diagonal | LowRank:
+    """M = I, in the form that estimates of this structure take: see `estimate_inverse_mass`."""
+    if from_variances and structure in ("auto", "diagonal"):
+        return Diagonal(jnp.ones(dimension))
+    return LowRank.identity(dimension, _capacity(dimension, structure))
+
+
+def estimate_inverse_mass(record: Record, before: Any, structure: Structure) -> Any:
+    """M⁻¹ from a window's draws: variances where it is kept as a diagonal, else from draws and gradients."""
+    if isinstance(before, Diagonal):
+        return variances(record.position.reshape(-1, record.position.shape[-1]), before)
+    assert record.gradient is not None  # windows of warm-up have them
+    return estimate(record.position, record.gradient, before, structure)
+
+
+def variances(rows: np.ndarray, before: Diagonal) -> Diagonal:
+    """M⁻¹ as the variances of draws [number, dimension]; as before, where they say nothing."""
+    usable = rows[np.isfinite(rows).all(axis=1)].astype(np.float64)
+    if len(usable) < 2:
+        return before
+    old, count = np.asarray(before.variance, np.float64), len(usable)
+    found = (count * usable.var(axis=0) + _PRIOR_ROWS_OF_VARIANCES * old) / (count + _PRIOR_ROWS_OF_VARIANCES)
+    return Diagonal(jnp.asarray(np.where(np.isfinite(found) & (found > 0), found, old), before.variance.dtype))
+
+
+def _capacity(dimension: int, structure: Structure) -> int:
     """How many directions an M of this structure may have."""
-    most = {"diagonal": 0, "low-rank": RANK, "dense": dimension}
-    return min(dimension, most.get(structure, dimension if dimension <= DENSE else RANK))
+    most = {"diagonal": 0, "low-rank": MAX_RANK, "dense": dimension}
+    return min(dimension, most.get(structure, dimension if dimension <= MAX_DENSE_DIMENSION else MAX_RANK))
 
 
-class Fit(NamedTuple):
+class MassEstimate(NamedTuple):
     """An estimate of M⁻¹ and of where the density is highest."""
 
     scale: np.ndarray
@@ -43,22 +74,22 @@ class Fit(NamedTuple):
     eigenvalues: np.ndarray
     center: np.ndarray
 
-    def limited(self, rank: int) -> "Fit":
+    def limited(self, rank: int) -> "MassEstimate":
         """With the most important directions only: those whose λ is farthest from 1."""
         order = np.argsort(-np.abs(np.log(self.eigenvalues)), kind="stable")[:rank]
         return self._replace(directions=self.directions[:, order], eigenvalues=self.eigenvalues[order])
 
     def misfit(self, draws: np.ndarray, gradients: np.ndarray) -> float:
         """Fisher divergence of N(center, M⁻¹) from these draws: mean |Cᵀg + C⁻¹(x − center)|², outliers cut."""
-        slope = self._turn(gradients * self.scale, 0.5)
-        offset = self._turn((draws - self.center) / self.scale, -0.5)
+        slope = self._apply_power(gradients * self.scale, 0.5)
+        offset = self._apply_power((draws - self.center) / self.scale, -0.5)
         lengths = ((slope + offset) ** 2).sum(axis=1)
-        return float(np.minimum(lengths, _OUTLIER**2 * np.median(lengths)).mean())
+        return float(np.minimum(lengths, _OUTLIER_LENGTH**2 * np.median(lengths)).mean())
 
-    def _turn(self, rows: np.ndarray, power: float) -> np.ndarray:
+    def _apply_power(self, rows: np.ndarray, power: float) -> np.ndarray:
         along = (rows @ self.directions) * (self.eigenvalues**power - 1.0)
-        turned: np.ndarray = rows + along @ self.directions.T
-        return turned
+        scaled: np.ndarray = rows + along @ self.directions.T
+        return scaled
 
 
 def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structure: Structure) -> LowRank:
@@ -67,11 +98,11 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     With "auto", diagonal, low-rank and dense estimates from the first half of the draws are measured on the second.
     """
     dimension, most = before.directions.shape
-    most_rows = _MOST_ROWS if most in (0, dimension) else _FEW_ROWS
+    most_rows = _MAX_ROWS_DENSE if most in (0, dimension) else _MAX_ROWS_LOW_RANK
     rows, slopes = _thinned(draws, most_rows), _thinned(gradients, most_rows)
     usable = np.isfinite(rows).all(axis=1) & np.isfinite(slopes).all(axis=1)
     rows, slopes = rows[usable], slopes[usable]
-    if len(rows) < FEWEST or not (np.ptp(rows, axis=0) > 0).all():
+    if len(rows) < MIN_ROWS or not (np.ptp(rows, axis=0) > 0).all():
         return before
     scale_before = np.asarray(before.scale, np.float64)
     rank = most if structure != "auto" else _best_rank(rows, slopes, most, scale_before)
@@ -84,7 +115,7 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     return LowRank(jnp.asarray(found.scale, dtype), jnp.asarray(directions, dtype), jnp.asarray(eigenvalues, dtype))
 
 
-def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> Fit:
+def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> MassEstimate:
     """The geometric mean of cov(x) and cov(g)⁻¹, in the scale of its diagonal; as before where g is constant."""
     weights = _weights(slopes)
     x_mean, x, g_mean, g = *_centred(rows, weights), *_centred(slopes, weights)
@@ -92,17 +123,17 @@ def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> 
     rounding = len(rows) * np.finfo(float).eps ** 1.5  # what is left of a sum of squares where nothing varies
     varies = (x_spread > rounding * (rows**2).sum(axis=0)) & (g_spread > rounding * (slopes**2).sum(axis=0))
     scale = np.where(varies, (x_spread / np.where(varies, g_spread, 1.0)) ** 0.25, before)
-    scale = np.clip(scale, before / _LIMIT, before * _LIMIT)
+    scale = np.clip(scale, before / _MAX_SCALE_CHANGE, before * _MAX_SCALE_CHANGE)
     if rank == 0:
-        return Fit(scale, np.zeros((len(scale), 0)), np.ones(0), x_mean + scale**2 * g_mean)
+        return MassEstimate(scale, np.zeros((len(scale), 0)), np.ones(0), x_mean + scale**2 * g_mean)
     x, g = x / scale, g * scale
     basis = _span(x, g)
     spread, steepness = _covariance(x @ basis), _covariance(g @ basis)
     root, inverse_root = _roots(steepness)
     middle, _ = _roots(root @ spread @ root)
     eigenvalues, vectors = np.linalg.eigh(inverse_root @ middle @ inverse_root)
-    found = Fit(scale, basis @ vectors, eigenvalues, x_mean)
-    step = found._turn((g_mean * scale)[None], 1.0)[0] * scale  # M⁻¹ ḡ: a Newton step from the mean of the draws
+    found = MassEstimate(scale, basis @ vectors, eigenvalues, x_mean)
+    step = found._apply_power((g_mean * scale)[None], 1.0)[0] * scale  # M⁻¹ ḡ: a Newton step from the mean of the draws
     return found._replace(center=x_mean + step).limited(rank)
 
 
@@ -133,7 +164,7 @@ def _weights(slopes: np.ndarray) -> np.ndarray:
     usual = np.median(lengths)
     if usual == 0:  # most draws are the same one
         return np.ones(len(slopes))
-    return np.minimum(1.0, _OUTLIER * usual / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+    return np.minimum(1.0, _OUTLIER_LENGTH * usual / np.maximum(lengths, np.finfo(float).tiny)) ** 2
 
 
 def _centred(rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -153,8 +184,8 @@ def _span(x: np.ndarray, g: np.ndarray) -> np.ndarray:
 
 def _covariance(rows: np.ndarray) -> np.ndarray:
     """Scatter of the rows, to which the identity, in their own scale, adds a few draws."""
-    own = _PRIOR_DRAWS * (rows**2).mean() * np.eye(rows.shape[1])
-    return (rows.T @ rows + own) / (len(rows) + _PRIOR_DRAWS)
+    own = _PRIOR_ROWS * (rows**2).mean() * np.eye(rows.shape[1])
+    return (rows.T @ rows + own) / (len(rows) + _PRIOR_ROWS)
 
 
 def _roots(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What a reader of the draws must know before using them."""
+"""Diagnostics of a run: what a reader of the draws must know before using them."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -7,44 +7,44 @@ import numpy as np
 
 from mongepatch._extras import require
 from mongepatch.kernels import Failure
-from mongepatch.warmup.steep import SHARE
+from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
-WORST_R_HAT = 1.05
+MAX_R_HAT = 1.05
 """R̂ above which chains are said not to agree."""
-FEWEST_DRAWS = 100
+MIN_DRAWS = 100
 """Draws of a chain below which R̂ says nothing."""
-MOST_UNSOLVED = 0.01
-"""Share of trajectories with an implicit step that failed, above which a run must not be trusted."""
-MOST_DEEP = 0.01
-"""Share of trajectories that may end at the maximum depth."""
-FEWEST_EFFECTIVE = 100
+MAX_UNSOLVED_FRACTION = 0.01
+"""Fraction of trajectories with an implicit step that failed, above which a run must not be trusted."""
+MAX_DEEP_FRACTION = 0.01
+"""Fraction of trajectories that may end at the maximum depth."""
+MIN_ESS = 100
 """Effective draws, over all chains, of every parameter's bulk and tails below which estimates are said to be rough."""
-LEAST_BFMI = 0.3
+MIN_BFMI = 0.3
 """Bayesian fraction of missing information below which energies are said to mix slowly."""
-LARGEST_ROUNDING = 0.01
-"""Rounding of the energy above which acceptance is said to be touched."""
+MAX_ROUNDING = 0.01
+"""Rounding of the energy above which acceptance is said to be affected."""
 
 
-def verdict(tree: "DataTree") -> str:
+def diagnose(tree: "DataTree") -> str:
     """One paragraph on everything that is wrong with a run; empty where all is well."""
     return " ".join(_sentences(tree))
 
 
 def _sentences(tree: "DataTree") -> Iterator[str]:
     yield from _failures(np.asarray(tree["sample_stats"]["failure"]), np.asarray(tree["sample_stats"]["accepted"]))
-    yield from _steep(float(tree["posterior"].attrs.get("steep", 0.0)))
+    yield from _unstable(float(tree["posterior"].attrs.get("unstable_fraction", 0.0)))
     yield from _deep(tree)
     disagreement = list(_disagreement(tree))
     yield from disagreement or _few_effective(tree)
     yield from _heavy_energy(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
     rounding = float(np.finfo(energy.dtype).eps) * float(np.abs(energy).max())
-    if rounding > LARGEST_ROUNDING:
+    if rounding > MAX_ROUNDING:
         yield (
-            f"Rounding errors of the energy are about {rounding:.2g}, enough to touch acceptance: switch double "
+            f"Rounding errors of the energy are about {rounding:.2g}, enough to affect acceptance: switch double "
             'precision on, jax.config.update("jax_enable_x64", True), before making any array.'
         )
 
@@ -70,11 +70,11 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
         )
 
 
-def _steep(share: float) -> Iterator[str]:
-    if share > SHARE:
+def _unstable(fraction: float) -> Iterator[str]:
+    if fraction > MAX_UNSTABLE_FRACTION:
         yield (
-            f"At {share:.1%} of the last draws of warm-up the density was too steep for steps of this size in a "
-            "constant metric: what is steeper still, such as the neck of a funnel, may be missing, whatever R̂ says. "
+            f"At {fraction:.1%} of the last draws of warm-up the density was too steep for steps of this size in a "
+            "constant metric: steeper regions, such as the neck of a funnel, may be missing, whatever R̂ says. "
             'Try metric="patch", which follows the steepness; it needs the residuals of the model, by residuals=, or '
             "the model itself, by mp.from_numpyro or mp.from_pymc. Or write it in the non-centred form."
         )
@@ -84,7 +84,7 @@ def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[
     """Implicit steps are exact where they can be solved and lead back; where they cannot, no draw will ever be."""
     unsolved = non_convergent + non_reversible
     if unsolved:
-        trust = "The run must not be trusted: " if unsolved > MOST_UNSOLVED * total else ""
+        trust = "The run must not be trusted: " if unsolved > MAX_UNSOLVED_FRACTION * total else ""
         yield (
             f"{trust}{unsolved:,} of {total:,} trajectories had an implicit step that could not be solved "
             f"({non_convergent:,}) or did not lead back ({non_reversible:,}). They were rejected, so draws are missing "
@@ -94,12 +94,12 @@ def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[
 
 def _deep(tree: "DataTree") -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
-    share = float(stats["reached_max_treedepth"].mean()) if "reached_max_treedepth" in stats else 0.0
-    if share > MOST_DEEP:
+    fraction = float(stats["reached_max_treedepth"].mean()) if "reached_max_treedepth" in stats else 0.0
+    if fraction > MAX_DEEP_FRACTION:
         yield (
-            f"{share:.0%} of the trajectories reached max_depth before they turned around: draws are exact, and more "
-            "alike than they need to be. Try a longer step_size, an inverse_mass in the scale of the posterior, or a "
-            "larger max_depth."
+            f"{fraction:.0%} of the trajectories reached max_depth before they turned around: draws are valid but more "
+            "autocorrelated than necessary. Try a longer step_size, an inverse_mass in the scale of the posterior, or "
+            "a larger max_depth."
         )
 
 
@@ -112,7 +112,7 @@ def _disagreement(tree: "DataTree") -> Iterator[str]:
     with np.errstate(invalid="ignore"):  # entries that never change, as of triangular matrices, have none
         worst = {str(name): float(values.max()) for name, values in rhat(everything, method="split").items()}
     name = max(worst, key=lambda name: worst[name] if np.isfinite(worst[name]) else np.inf)
-    if not worst[name] <= WORST_R_HAT:
+    if not worst[name] <= MAX_R_HAT:
         levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].mean("draw"))[:8])
         yield (
             f"The chains do not agree: R̂ of {name!r} is {worst[name]:.2f}, and the chains' mean log densities are "
@@ -131,7 +131,7 @@ def _moving(posterior: "Dataset") -> "Dataset":
 def _enough(tree: "DataTree") -> bool:
     """Whether there are draws enough to look at how they hang together."""
     stats = tree["sample_stats"].to_dataset()
-    return stats.sizes["draw"] >= FEWEST_DRAWS and bool(stats["accepted"].any())
+    return stats.sizes["draw"] >= MIN_DRAWS and bool(stats["accepted"].any())
 
 
 def _few_effective(tree: "DataTree") -> Iterator[str]:
@@ -145,7 +145,7 @@ def _few_effective(tree: "DataTree") -> Iterator[str]:
         for name, values in ess(posterior, method=method).items()
     }
     name, part = min(sizes, key=lambda key: sizes[key] if np.isfinite(sizes[key]) else np.inf)
-    if sizes[name, part] < FEWEST_EFFECTIVE:
+    if sizes[name, part] < MIN_ESS:
         yield (
             f"There are only {sizes[name, part]:.0f} effective draws of the {part} of {name!r}, the fewest of all: its "
             "estimates are rough. Try more draws."
@@ -159,8 +159,8 @@ def _heavy_energy(tree: "DataTree") -> Iterator[str]:
     variance = energy.var(axis=1)
     fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
     least = float(fractions[variance > 0].min(initial=np.inf))
-    if least < LEAST_BFMI:
+    if least < MIN_BFMI:
         yield (
-            f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {LEAST_BFMI}): the tails are "
+            f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {MIN_BFMI}): the tails are "
             "heavier than momenta can follow, and may be missing. Try another parametrisation, or more draws."
         )

@@ -1,0 +1,145 @@
+"""What comes before any sampler: the target, its traced density, randomness, and where chains start."""
+
+import operator
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._extras import require
+from mongepatch._typing import LogDensity, PRNGKey, PyTree
+from mongepatch.errors import LogDensityError, ParameterError, SettingError
+from mongepatch.metrics import Metric, fitted
+from mongepatch.program import Program, trace_density
+from mongepatch.sampling.checks import check_differentiable, check_names
+from mongepatch.sampling.initial_points import check_per_chain, initial_points
+from mongepatch.targets import Target
+from mongepatch.validation import number_at_least_zero, whole_number
+
+
+class Keys(NamedTuple):
+    """Randomness of the parts of a run."""
+
+    start: PRNGKey
+    run: PRNGKey
+    tune: PRNGKey
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A target that is ready to be sampled."""
+
+    target: Target
+    density: Program
+    """Its log density, traced."""
+    position: jax.ShapeDtypeStruct
+    """Shape and precision of flat positions."""
+    keys: Keys
+    chains: int
+    init: PyTree
+    spread: float
+    per_chain: bool
+
+    def fitted(self, metric: Metric) -> Metric:
+        """The metric in the target's dimension and precision; raise where the density is not smooth enough for it."""
+        suited = fitted(metric, self.position)
+        check_differentiable(self.density, suited, self.position)
+        return suited
+
+    def initial_points(self, metric: Metric) -> Any:
+        """The metric's point where each chain starts."""
+        return initial_points(
+            self.keys.start,
+            self.target,
+            self.density,
+            metric,
+            self.init,
+            self.chains,
+            spread=self.spread,
+            per_chain=self.per_chain,
+        )
+
+
+def prepare(
+    target: Target | LogDensity,
+    init: PyTree = None,
+    *,
+    chains: int = 4,
+    seed: int | jax.Array = 0,
+    spread: float = 1.0,
+    per_chain: bool = False,
+    residuals: Callable[[Any], Any] | None = None,
+    dims: Mapping[str, Sequence[str]] | None = None,
+    coords: Mapping[str, Sequence[Any]] | None = None,
+    dtype: Any = None,
+) -> Prepared:
+    """Check what users give, and trace the density; the arguments are those of `sample`.
+
+    Args:
+        target: a log density, or a `Target`.
+        init: one starting point, or one for each chain.
+        chains: number of chains.
+        seed: a whole number, or a `jax.random.key`.
+        spread: `init_spread`.
+        per_chain: `init_per_chain`.
+        residuals: a residual map of the user's own.
+        dims: names of the dimensions of each parameter.
+        coords: labels along those dimensions.
+        dtype: precision of flat positions, where it is not that of `init`.
+    """
+    require("arviz_base", "sample", "mongepatch.sample")
+    chains = whole_number("chains", chains)
+    spread = float(number_at_least_zero("init_spread", spread))
+    keys = Keys(*jax.random.split(_key_of(seed), 3))
+    if per_chain:
+        check_per_chain(init, chains)
+    example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init
+    target = _target_of(target, example, residuals, dims, coords)
+    check_names(target)
+    if dtype is not None and init is not None:
+        init = target.layout.tree(target.layout.flat(init).astype(dtype))
+    if dtype is None:
+        dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
+    position = jax.ShapeDtypeStruct((target.dimension,), dtype)
+    density = trace_density(target.logdensity, position)
+    return Prepared(target, density, position, keys, chains, init, spread, per_chain)
+
+
+def _key_of(seed: Any) -> PRNGKey:
+    """A key from a whole number, or a key as it is."""
+    if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
+        return seed
+    if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.ndim == 1:
+        return jax.random.wrap_key_data(seed)  # of jax.random.PRNGKey
+    try:
+        return jax.random.key(operator.index(seed))
+    except (TypeError, OverflowError) as error:
+        raise SettingError(
+            f"seed must be a whole number of at most 64 bits or one jax.random.key; it is {seed!r}."
+        ) from error
+
+
+def _target_of(
+    target: Target | LogDensity,
+    example: PyTree,
+    residuals: Callable[[Any], Any] | None,
+    dims: Mapping[str, Sequence[str]] | None,
+    coords: Mapping[str, Sequence[Any]] | None,
+) -> Target:
+    """A target from a density and a point of its parameters, or a target as it is; with more names, if given."""
+    if not callable(target):
+        raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}.")
+    if not isinstance(target, Target):
+        if example is None:
+            raise ParameterError(
+                "Give init, one point of the log density's parameters: it says their names and shapes."
+            )
+        target = Target.from_density(target, example)
+    if residuals is not None:
+        target = target.with_residuals(residuals)
+    for name, given in (("dims", dims), ("coords", coords)):
+        if not isinstance(given, Mapping | None):
+            raise ParameterError(f"{name} must be a dict; it is {given!r}.")
+    return replace(target, dims={**target.dims, **(dims or {})}, coords={**target.coords, **(coords or {})})

@@ -1,0 +1,167 @@
+"""The metric: Euclidean, or a patch or the Monge metric where they pay, with the α of either."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch.metrics import Monge, Patch
+from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.trajectories import Static
+from mongepatch.warmup.curvature import (
+    MAX_UNSTABLE_FRACTION,
+    Curvature,
+    curvature_of,
+    twice_differentiable,
+    unstable_fraction,
+)
+from mongepatch.warmup.efficiency import TrialStatistics, run_trial
+from mongepatch.warmup.inverse_mass import variances
+from mongepatch.warmup.options import JITTER, ToFind, policy_of
+from mongepatch.warmup.schedule import adapt_step_size_and_mass
+from mongepatch.warmup.state import WarmupState
+
+MONGE_STIFF = 5.0
+"""Curvature, in the scale of M, from which a direction is called stiff."""
+MONGE_SINGLE = 0.1
+"""The second curvature relative to the first, up to which one direction is stiff alone."""
+MONGE_VARIATION = 10.0
+"""Ratio of large to small curvatures among the draws from which curvature is said to vary."""
+_MONGE_FRACTION = 0.5
+"""Fraction of the curvature that α makes up for: beyond it, chains move slowly on the slopes of the bulk."""
+MIN_MONGE_ALPHA, MAX_MONGE_ALPHA = 0.2, 2.0
+"""Values that the estimate of α is kept between."""
+
+PATCH_ALPHAS = (16.0, 4.0, 2.0)
+"""Values of a patch's α that are tried, besides 1. At 16 M hardly counts any more, and more α gains nothing."""
+_MIN_STEP_RATIO = 0.5
+"""How long, relative to the step at α = 1, a step must stay."""
+_PATCH_STIFF, _PATCH_VARIATION = 2.0, 2.0
+"""Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is tried. Regressions
+stay below 2; a hierarchy with a hundred groups, of which NUTS sees a part, has 10 and 2.8."""
+_PATCH_GAIN = 2.0
+"""How many times the effective draws per second a patch must make where the Euclidean metric is not in trouble: static
+trajectories, which are looked for later, may still double what that one makes."""
+
+
+def choose_metric(
+    state: WarmupState, to_find: ToFind, seen: TrialStatistics, trial_draws: int, alpha_draws: int
+) -> str:
+    """Change to a patch or the Monge metric where that pays, and find their α; say what was chosen and why."""
+    if to_find.metric and to_find.residuals is not None:
+        reason = _try_patch(state, to_find, seen, trial_draws)
+        if isinstance(state.tuning.metric, Patch):
+            return f"{reason}; {_choose_patch_alpha(state, alpha_draws)}"
+        if reason and not seen.diverges:
+            return reason
+    if not (to_find.alpha or to_find.metric):
+        return ""
+    if isinstance(state.tuning.metric, Patch):
+        return f"metric Patch, {_choose_patch_alpha(state, alpha_draws)}"
+    if not to_find.alpha and not seen.diverges:
+        return "metric Euclidean: hardly any trajectory diverges"
+    return _try_monge(state)
+
+
+def monge_alpha(curvature: Curvature) -> tuple[float, str]:
+    """α of the Monge metric, which may be 0, and why.
+
+    The metric stiffens the direction of the gradient. That helps where one direction is stiff, in some places far more
+    than in others, and the gradient points along it: then α² |g|² should make up for a good part of the curvature λ,
+    and across a normal density |g|² is λ on average. Where two directions or more are stiff at once, or none, or all
+    places alike, α is 0. Effective draws of short runs cannot tell: a chain that never enters a neck looks as good as
+    one that does.
+    """
+    if curvature.largest < MONGE_STIFF:
+        return 0.0, f"nothing is stiff: curvatures reach {curvature.largest:.2g} times those of the bulk"
+    if curvature.second > MONGE_SINGLE:
+        return 0.0, "several directions are stiff at once, and the Monge metric follows one"
+    if curvature.variation < MONGE_VARIATION:
+        return 0.0, "the curvature is much the same everywhere"
+    estimate = np.sqrt(_MONGE_FRACTION / curvature.squared_gradient)
+    alpha = float(np.clip(estimate, MIN_MONGE_ALPHA, MAX_MONGE_ALPHA))
+    return alpha, f"one direction is stiff, in places {curvature.largest:.2g} times as stiff as in the bulk"
+
+
+def _try_monge(state: WarmupState) -> str:
+    flat: Any = state.tuning.metric
+    rows, density = state.recent_positions(), state.runner.density
+    if not twice_differentiable(density, rows[0]):
+        return "metric Euclidean: the density is not twice differentiable in JAX"
+    alpha, reason = monge_alpha(curvature_of(rows, density, flat.inverse_mass))
+    if alpha == 0.0:
+        return f"metric Euclidean: {reason}"
+    state.change(state.tuning._replace(metric=Monge(alpha, flat.inverse_mass)))
+    return f"metric Monge, α = {alpha:.2g}: {reason}"
+
+
+def _try_patch(state: WarmupState, to_find: ToFind, flat: TrialStatistics, draws: int) -> str:
+    """Try the patch where chains are in trouble or the curvature varies, and keep it where it is right or makes more.
+
+    Chains in the Euclidean metric may never see the places that are too steep for them, and look fine. Steps of the
+    patch are stable there, so that its draws tell what the others missed.
+
+    Returns what to say; nothing where it was not tried.
+    """
+    if not (flat.diverges or flat.too_slow_to_tell or _curvature_varies(state)):
+        return ""
+    tuning, step_size, acceptance = state.tuning, state.step_size, state.target_acceptance
+    euclidean: Any = tuning.metric
+    rows = state.recent_positions()
+    patch = Patch(to_find.residuals, 1.0, variances(rows, Diagonal(jnp.ones(rows.shape[1], rows.dtype))))
+    policy = policy_of(patch)
+    trajectory: Any = Static(policy.first_length, JITTER) if to_find.trajectory else tuning.trajectory
+    state.set_target_acceptance(policy.target_acceptance)
+    state.change(tuning._replace(metric=patch, trajectory=trajectory))
+    adapt_step_size_and_mass(state, to_find, draws)
+    state.finish_step_size()
+    bent = run_trial(state, flat.record.position.shape[1])
+    unstable = unstable_fraction(state.recent_positions(), state.runner.density, euclidean.inverse_mass, step_size)
+    if unstable > MAX_UNSTABLE_FRACTION:
+        return f"metric Patch: {unstable:.1%} of the draws lie where the density is too steep for a constant metric"
+    if flat.diverges and bent.diverging_fraction < flat.diverging_fraction:
+        return (
+            f"metric Patch: {bent.diverging_fraction:.1%} of its trajectories diverge, "
+            f"{flat.diverging_fraction:.1%} in a constant metric"
+        )
+    if flat.too_slow_to_tell:  # a patch that is no better costs time, where a constant metric may cost the answer
+        return "metric Patch: Euclidean chains mixed too slowly to estimate their effective size"
+    if bent.ess_per_second > _PATCH_GAIN * flat.ess_per_second:
+        return "metric Patch: it gave more effective draws per second in a trial than a constant metric"
+    state.set_target_acceptance(acceptance)
+    state.change(tuning, step_size)
+    return "metric Euclidean: the patch gave fewer effective draws per second in a trial"
+
+
+def _choose_patch_alpha(state: WarmupState, draws: int) -> str:
+    """The largest α that leaves steps about as long as they are; α is 1 at first.
+
+    M is for what the residuals leave open. Elsewhere less of it is better: a step then covers ε/√(1 + α²) widths of a
+    parameter, whatever α is. Once M alone holds a direction, ε cannot grow with α.
+    """
+    metric: Any = state.tuning.metric
+    if state.has_fixed_step_size:
+        return "α = 1, since the step size is given"
+    state.finish_step_size()
+    first, step_at_one = state.tuning, state.step_size
+    for alpha in PATCH_ALPHAS:
+        bent = replace(metric, alpha=jnp.asarray(alpha, metric.alpha.dtype))
+        stretch = np.sqrt((1.0 + alpha**2) / 2.0)
+        state.change(first._replace(metric=bent), step_at_one * stretch)
+        state.run(draws // len(PATCH_ALPHAS))
+        state.finish_step_size()
+        if state.step_size > _MIN_STEP_RATIO * step_at_one * stretch:
+            return f"α = {alpha:g}"
+    state.change(first, step_at_one)
+    return "α = 1"
+
+
+def _curvature_varies(state: WarmupState) -> bool:
+    """Whether some places are far stiffer than others, which no constant M can follow."""
+    metric: Any = state.tuning.metric
+    rows, density = state.recent_positions(), state.runner.density
+    if not twice_differentiable(density, rows[0]):
+        return False
+    found = curvature_of(rows, density, metric.inverse_mass)
+    return found.largest > _PATCH_STIFF and found.variation > _PATCH_VARIATION

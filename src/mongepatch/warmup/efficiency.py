@@ -1,0 +1,122 @@
+"""How efficient some tuning parameters are: effective draws for their cost, estimated from a few draws."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from mongepatch.chains import Record, Tuning
+from mongepatch.chains.effective_size import smallest_ess
+from mongepatch.warmup.state import WarmupState
+
+T = TypeVar("T")
+
+OVERHEAD = 1.0
+"""Cost of a draw besides its trajectory, in gradients: random numbers, statistics, storage."""
+SEARCH_FRACTION = 0.4
+"""Fraction of a trial's draws in which the step size is adapted."""
+MIN_ESS_PER_CHAIN = 3.0
+"""Effective draws of a chain up to which a short run cannot tell one setting from another."""
+MAX_DIVERGING_FRACTION = 0.002
+"""Fraction of divergent trajectories above which a constant metric is said not to suit the density."""
+RELIABLE = 1e-6
+"""Effective draws per gradient above which there is evidence for them."""
+_UNKNOWN_PER_STEP = 1e-9
+"""Stands for the effective draws per gradient where a run is too short to estimate them, times the mean number of
+steps: longer trajectories are preferred, and anything that can be estimated is preferred to all of them."""
+_MAX_PARAMETERS = 100
+"""Parameters that are looked at; in larger models, every so many."""
+
+
+class Trial(NamedTuple):
+    """Tuning parameters that were tried."""
+
+    tuning: Tuning
+    step_size: float
+    ess_per_gradient: float
+    """Effective draws for each gradient-equivalent that all chains together waited for."""
+
+
+class TrialStatistics(NamedTuple):
+    """How some draws went."""
+
+    record: Record
+    seconds: float
+    """How long they took, compilation excluded."""
+
+    @property
+    def diverging_fraction(self) -> float:
+        """Fraction of divergent trajectories."""
+        return float(self.record.info.diverging.mean())
+
+    @property
+    def diverges(self) -> bool:
+        """Whether more trajectories diverge than a suitable metric would let."""
+        return self.diverging_fraction > MAX_DIVERGING_FRACTION
+
+    @property
+    def too_slow_to_tell(self) -> bool:
+        """Whether there are too few effective draws to estimate how many."""
+        return not self.ess_per_second > 0.0
+
+    @property
+    def ess_per_gradient(self) -> float:
+        """Effective draws per gradient."""
+        return ess_per_gradient(self.record)
+
+    @property
+    def ess_per_second(self) -> float:
+        """Effective draws per second; 0 where there are too few to tell."""
+        size = _effective_size(self.record)
+        return size / self.seconds if size > MIN_ESS_PER_CHAIN * len(self.record.position) else 0.0
+
+
+def run_trial(state: WarmupState, draws: int) -> TrialStatistics:
+    """Make some draws and measure the time."""
+    before = state.runner.seconds
+    record = state.run(draws)
+    return TrialStatistics(record, state.runner.seconds - before)
+
+
+def try_tuning(state: WarmupState, tuning: Tuning, draws: int) -> Trial:
+    """Try tuning parameters for a number of draws, at least 2: adapt their step size, then measure."""
+    search = max(1, round(SEARCH_FRACTION * draws))
+    state.change(tuning)
+    state.run(search)
+    state.finish_step_size()
+    record = state.run(max(1, draws - search))
+    return Trial(state.tuning, state.step_size, ess_per_gradient(record))
+
+
+def ess_per_gradient(record: Record) -> float:
+    """Effective draws over their cost in gradients.
+
+    Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
+    taken the longest. For runs that are too short for their slowest parameter see `_UNKNOWN_PER_STEP`.
+    """
+    chains = len(record.position)
+    size = _effective_size(record)
+    if size and not size > MIN_ESS_PER_CHAIN * chains:
+        return _UNKNOWN_PER_STEP * float(record.info.n_steps.mean())
+    return float(size / (chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()))
+
+
+def _effective_size(record: Record) -> float:
+    """The smallest effective size over parameters and their squares; 0 where one does not move.
+
+    An effective size above the number of draws counts as that number: antithetic draws gain it for means and lose it on
+    squares.
+    """
+    chains, draws, dimension = record.position.shape
+    values = record.position[..., :: -(-dimension // _MAX_PARAMETERS)]
+    return min(smallest_ess(values, ("mean",)), float(chains * draws))
+
+
+def hill_climb(values: Sequence[T], start: int, evaluate: Callable[[T], Trial], trials: int) -> Trial:
+    """The best of a few values in a row: try one and its neighbours, and go on to the better side."""
+    tried = {start: evaluate(values[start])}
+    while len(tried) < trials:
+        best = max(tried, key=lambda i: tried[i].ess_per_gradient)
+        fresh = [i for i in (best - 1, best + 1) if 0 <= i < len(values) and i not in tried]
+        if not fresh:
+            break
+        tried[fresh[0]] = evaluate(values[fresh[0]])
+    return max(tried.values(), key=lambda trial: trial.ess_per_gradient)

@@ -1,0 +1,169 @@
+"""The state of warm-up: chains, and the tuning parameters that they are run with so far."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._typing import PRNGKey
+from mongepatch.chains import Record, Runner, Tuning, points_at
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
+from mongepatch.metrics import fitted
+from mongepatch.warmup.ascent import ascend
+from mongepatch.warmup.step_size import DualAveraging, FixedStepSize, find_reasonable_step_size
+
+_RECENT_RECORDS = 3
+"""How many runs are looked back upon: thousands of chains fill memory quickly."""
+_INITIAL_DIVERGENCE_THRESHOLD = 1e10
+"""The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
+
+
+class WarmupState:
+    """What adaptation works on: it runs draws, looks at them, and changes tuning parameters.
+
+    The step size is adapted all the time, unless the user has given it. `WarmupState.begin` makes one.
+    """
+
+    def __init__(
+        self, runner: Runner, points: Any, tuning: Tuning, key: PRNGKey, policy: Any, acceptance: float
+    ) -> None:
+        self.runner, self.points, self.tuning, self.policy = runner, points, tuning, policy
+        self.target_acceptance = acceptance
+        """The acceptance rate that the step size is adapted to."""
+        self.records: list[Record] = []
+        """The last draws; where they are kept, all of them."""
+        self.draws = 0
+        """Draws of each chain so far."""
+        self.n_grad = 0
+        """Gradient-equivalents so far, of all chains."""
+        self._key, self._searches = key, 0
+        self._keeps_all, self._fixed_acceptance, self._transient = False, True, True
+
+    @classmethod
+    def begin(
+        cls,
+        runner: Runner,
+        points: Any,
+        tuning: Tuning,
+        key: PRNGKey,
+        *,
+        step_size: Any,
+        acceptance: float,
+        fixed_acceptance: bool = True,
+        keep: bool = False,
+    ) -> "WarmupState":
+        """Chains at their initial points: moved uphill where they are far out, and with a first step size.
+
+        Args:
+            runner: makes the draws.
+            points: the metric's points where chains start.
+            tuning: tuning parameters to begin with.
+            key: randomness of searches for a step size.
+            step_size: ε where the user has given it; else None.
+            acceptance: the acceptance rate to adapt the step size to.
+            fixed_acceptance: whether that is the user's, and stays.
+            keep: whether to keep the draws of all of warm-up.
+        """
+        tuning = tuning._replace(divergence_threshold=_INITIAL_DIVERGENCE_THRESHOLD)
+        dtype = points.logdensity.dtype
+        if step_size is not None:
+            state = cls(runner, points, tuning, key, FixedStepSize(jnp.asarray(step_size, dtype)), acceptance)
+        else:
+            points = points_at(ascend(points.position, runner.density), runner.density, tuning.metric)
+            state = cls(runner, points, tuning, key, None, acceptance)
+            state._adapt_around(state._reasonable_step_size(1.0))
+        state._fixed_acceptance, state._keeps_all = fixed_acceptance, keep
+        return state
+
+    def run(self, draws: int) -> Record:
+        """Make draws of every chain, with gradients."""
+        self.points, self.policy, record = self.runner(self.points, self.tuning, self.policy, draws, gradients=True)
+        self.records = [*(self.records if self._keeps_all else self.records[-_RECENT_RECORDS + 1 :]), record]
+        self.draws += draws
+        self.n_grad += int(record.info.n_grad.sum())
+        return record
+
+    @property
+    def step_size(self) -> float:
+        """ε of the next draw."""
+        return float(self.policy.step_size)
+
+    @property
+    def has_fixed_step_size(self) -> bool:
+        """Whether the user has given it."""
+        return isinstance(self.policy, FixedStepSize)
+
+    def recent_positions(self) -> np.ndarray:
+        """Flat positions of the last runs, a row for each draw of each chain; the same whether all are kept or not."""
+        return _rows([record.position for record in self.records[-_RECENT_RECORDS:]])
+
+    def recent_gradients(self) -> np.ndarray:
+        """Gradients there."""
+        return _rows([record.gradient for record in self.records[-_RECENT_RECORDS:]])
+
+    def change(self, tuning: Tuning, step_size: float | None = None) -> None:
+        """Go on with other tuning parameters, and adapt the step size around one that is given, or the last.
+
+        Where the base metric has changed, a step has another length: a reasonable one is then searched for.
+        """
+        before = self.tuning.metric
+        tuning = tuning._replace(divergence_threshold=self.tuning.divergence_threshold)
+        new_base = getattr(tuning.metric, "inverse_mass", None) is not getattr(before, "inverse_mass", None)
+        if tuning.metric is not before:
+            tuning = tuning._replace(metric=fitted(tuning.metric, self.points.position[0]))
+            self.points = points_at(self.points.position, self.runner.density, tuning.metric)
+        self.tuning = tuning
+        if self.has_fixed_step_size:
+            return
+        if step_size is None:
+            current = self.policy.step_size
+            step_size = self._reasonable_step_size(current) if new_base else current
+        self._adapt_around(step_size)
+
+    def set_target_acceptance(self, acceptance: float) -> None:
+        """Adapt to another acceptance rate from now on, unless the user has given one."""
+        if not self._fixed_acceptance and acceptance != self.target_acceptance:
+            self.target_acceptance = acceptance
+            self.change(self.tuning)
+
+    def end_transient(self) -> None:
+        """Once chains have left their initial points: adapt to their mean acceptance, and give up divergent paths."""
+        if not self._transient:
+            return
+        self._transient = False
+        self.tuning = self.tuning._replace(divergence_threshold=DIVERGENCE_THRESHOLD)
+        if isinstance(self.policy, DualAveraging):
+            self._adapt_around(self.policy.finished().step_size)
+
+    def finish_step_size(self) -> None:
+        """End the adaptation of the step size."""
+        if isinstance(self.policy, DualAveraging):
+            self.policy = self.policy.finished()
+
+    def _adapt_around(self, step_size: Any) -> None:
+        values = self.points.logdensity
+        self.policy = DualAveraging.around(
+            step_size, self.target_acceptance, values.size, values.dtype, watch_worst=self._transient
+        )
+
+    def _reasonable_step_size(self, guess: Any) -> Any:
+        """A step size for where the chains are."""
+        self._searches += 1
+        dtype = self.points.logdensity.dtype
+        return find_reasonable_step_size(
+            jax.random.fold_in(self._key, self._searches),
+            self.points,
+            self.runner.density,
+            self.tuning.metric,
+            jnp.asarray(guess, dtype),
+            jnp.asarray(self.target_acceptance, dtype),
+            kernel=self.runner.kernel,
+            has_trajectory=self.tuning.trajectory is not None,
+        )
+
+
+def _rows(arrays: list[Any]) -> np.ndarray:
+    """Arrays [chain, draw, dimension] as rows of a matrix."""
+    joined: np.ndarray = np.concatenate(arrays, axis=1)
+    return joined.reshape(-1, joined.shape[-1])
