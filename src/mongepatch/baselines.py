@@ -69,6 +69,9 @@ def nuts(
         LogDensityError: the density cannot be sampled.
         ParameterError: the starting point is missing or is no pytree of real numbers.
         SettingError: a number is out of range.
+
+    Example:
+        >>> tree = mp.baselines.nuts(mp.targets.rosenbrock(2), warmup=200, draws=200)
     """
     method = _NUTS(whole_number("max_depth", max_depth))
     return _sample(method, target, init, draws, warmup, chains, seed, target_acceptance, dense_mass)
@@ -111,6 +114,9 @@ def hmc(
         LogDensityError: the density cannot be sampled.
         ParameterError: the starting point is missing or is no pytree of real numbers.
         SettingError: a number is out of range.
+
+    Example:
+        >>> tree = mp.baselines.hmc(mp.targets.rosenbrock(2), num_steps=20, warmup=200, draws=200)
     """
     method = _HMC(whole_number("num_steps", num_steps))
     return _sample(method, target, init, draws, warmup, chains, seed, target_acceptance, dense_mass)

@@ -59,6 +59,11 @@ def integrate(
 
     Returns:
         A `Path` of num_steps + 1 points.
+
+    Example:
+        >>> path = mp.integrate(mp.targets.ring(), mp.Monge(1.0), [12.0, 0.0], [0.0, 1.0], step_size=0.03, num_steps=50)
+        >>> path.position.shape
+        (51, 2)
     """
     try:
         position = jnp.asarray(position, jnp.result_type(float))

@@ -111,6 +111,13 @@ def explicit_rmhmc(
         width: how far apart the copies start, in units of ε².
         stiffness: typical size of the metric, 1/variance of a typical parameter.
         divergence_threshold: the energy error above which a trajectory counts as divergent.
+
+    Example:
+        >>> def logdensity(p):
+        ...     return -0.5 * (p["a"] ** 2 + (p["b"] - p["a"]) ** 2)
+        >>> algorithm = mp.explicit_rmhmc(logdensity, mp.Monge(0.5), step_size=0.2, trajectory=mp.Static(5))
+        >>> state = algorithm.init({"a": 0.0, "b": 1.0})
+        >>> state, info = jax.jit(algorithm.step)(jax.random.key(0), state)
     """
     return algorithm(
         ExplicitRMHMC(binding, width, stiffness), logdensity, metric, step_size, trajectory, divergence_threshold

@@ -54,5 +54,12 @@ def lmc(
         trajectory: `Static(num_steps, jitter)` or `NUTS(max_depth)`.
         scheme: "merged" (one kick at interior points of a `Static` trajectory) or "paper" (two).
         divergence_threshold: the energy error above which a trajectory counts as divergent.
+
+    Example:
+        >>> def logdensity(p):
+        ...     return -0.5 * (p["a"] ** 2 + (p["b"] - p["a"]) ** 2)
+        >>> algorithm = mp.lmc(logdensity, mp.Monge(0.5), step_size=0.3, trajectory=mp.Static(5))
+        >>> state = algorithm.init({"a": 0.0, "b": 1.0})
+        >>> state, info = jax.jit(algorithm.step)(jax.random.key(0), state)
     """
     return algorithm(LMC(scheme), logdensity, metric, step_size, trajectory, divergence_threshold)

@@ -74,6 +74,13 @@ def mmala(
         metric: any metric.
         step_size: ε > 0.
         divergence_threshold: minus the log of the acceptance ratio above which a draw counts as divergent.
+
+    Example:
+        >>> def logdensity(p):
+        ...     return -0.5 * (p["a"] ** 2 + (p["b"] - p["a"]) ** 2)
+        >>> algorithm = mp.mmala(logdensity, mp.Monge(0.5), step_size=0.5)
+        >>> state = algorithm.init({"a": 0.0, "b": 1.0})
+        >>> state, info = jax.jit(algorithm.step)(jax.random.key(0), state)
     """
     return algorithm(MMALA(), logdensity, metric, step_size, None, divergence_threshold)
 

@@ -70,5 +70,12 @@ def rmhmc(
         integrator: "leapfrog", the generalised one; "midpoint", the implicit one; or one of
             `integrators.GeneralizedLeapfrog` and `integrators.ImplicitMidpoint` with tolerances.
         divergence_threshold: the energy error above which a trajectory counts as divergent.
+
+    Example:
+        >>> def logdensity(p):
+        ...     return -0.5 * (p["a"] ** 2 + (p["b"] - p["a"]) ** 2)
+        >>> algorithm = mp.rmhmc(logdensity, mp.Monge(0.5), step_size=0.3, trajectory=mp.Static(3))
+        >>> state = algorithm.init({"a": 0.0, "b": 1.0})
+        >>> state, info = jax.jit(algorithm.step)(jax.random.key(0), state)
     """
     return algorithm(RMHMC(integrator), logdensity, metric, step_size, trajectory, divergence_threshold)

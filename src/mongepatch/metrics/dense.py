@@ -164,6 +164,9 @@ class Dense(DenseMetric):
     Args:
         metric_fn: from the flat vector of D parameters (dict keys sorted) to a symmetric positive definite D × D
             matrix, written with jax.numpy. Of a matrix that is not symmetric, the symmetric part is used.
+
+    Example:
+        >>> metric = mp.Dense(lambda x: jnp.eye(2) * (1.0 + x @ x))
     """
 
     metric_fn: TracedFunction

@@ -31,6 +31,10 @@ class Euclidean:
         inverse_mass: M⁻¹, best an estimate of the posterior covariance: None for the identity, a vector of D
             variances, or a D × D matrix; parameters in the order of the flat vector (dict keys sorted). "auto",
             "diagonal", "low-rank" and "dense" have it found in the warm-up of `sample`.
+
+    Example:
+        >>> metric = mp.Euclidean(inverse_mass=[1.0, 0.01])  # variances of two parameters
+        >>> found_in_warmup = mp.Euclidean("diagonal")
     """
 
     inverse_mass: InverseMass

@@ -30,6 +30,10 @@ class Fisher(DenseMetric):
             jax.numpy. `target.information` of the targets that have one holds their prior too.
         prior_precision: P, the inverse of the prior's covariance: one number or D numbers for its diagonal, or a
             D × D matrix. I + P must be positive definite everywhere.
+
+    Example:
+        >>> target = mp.targets.banana()
+        >>> metric = mp.Fisher(target.information)
     """
 
     information: TracedFunction
@@ -47,6 +51,10 @@ class Fisher(DenseMetric):
             mean: from the flat vector of parameters to the means of all observations, written with jax.numpy.
             noise_sd: standard deviations of the observations, all above 0: one number, or one an observation.
             prior_precision: P, as for `Fisher`.
+
+        Example:
+            >>> times = jnp.linspace(0.0, 1.0, 5)
+            >>> metric = mp.Fisher.gaussian(lambda x: x[0] * jnp.exp(-x[1] * times), noise_sd=0.1, prior_precision=1.0)
         """
         if not callable(mean):
             raise MetricError(f"mean must be a function of a flat vector; it is {mean!r}.")
@@ -65,6 +73,10 @@ class Fisher(DenseMetric):
         Args:
             design: X, N × D, as for `targets.logistic_regression`.
             prior_variance: of every coefficient.
+
+        Example:
+            >>> data = mp.datasets.load("heart")
+            >>> metric = mp.Fisher.logistic(data.design)
         """
         try:
             matrix = np.asarray(design, float)

@@ -58,6 +58,10 @@ class Monge:
             three to five, and 0 beyond. Too large an α makes chains crawl wherever the density is steep. "auto" has it
             found in the warm-up of `sample`, which may find that it is 0.
         inverse_mass: M⁻¹, as for `Euclidean`.
+
+    Example:
+        >>> metric = mp.Monge(alpha=1.0)
+        >>> found_in_warmup = mp.Monge("auto", inverse_mass="auto")
     """
 
     alpha: Any

@@ -24,6 +24,9 @@ class SoftAbs(DenseMetric):
     Args:
         kappa: κ > 0, how hard the absolute value is. Eigenvalues much larger than 1/κ keep their size and lose their
             sign; smaller ones become 1/κ.
+
+    Example:
+        >>> metric = mp.SoftAbs(kappa=10.0)
     """
 
     kappa: Any

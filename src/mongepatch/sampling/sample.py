@@ -112,6 +112,13 @@ def sample(
         ParameterError: the starting point is missing or is no pytree of real numbers.
         MetricError: the metric does not fit the parameters.
         SettingError: a number is out of range.
+
+    Example:
+        >>> def logdensity(p):  # theta ~ N(0, exp(v)), v ~ N(0, 1)
+        ...     return -0.5 * (p["theta"] ** 2 / jnp.exp(p["v"]) + p["v"] + p["v"] ** 2)
+        >>> tree = mp.sample(logdensity, {"theta": 0.0, "v": 0.0}, warmup=300, draws=500, progress=False)
+        >>> tree["posterior"]["v"].shape
+        (4, 500)
     """
     kernel = parse_kernel(kernel, scheme)
     options = _Options(

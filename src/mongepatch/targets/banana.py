@@ -24,6 +24,9 @@ def banana(
             around 1, of which only the number and the mean matter.
         noise_variance: σ_y².
         prior_variance: σ².
+
+    Example:
+        >>> target = mp.targets.banana()
     """
     positive_number("noise_variance", noise_variance)
     positive_number("prior_variance", prior_variance)

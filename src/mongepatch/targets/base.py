@@ -18,6 +18,11 @@ class Target:
     """A distribution to sample.
 
     A target is itself a log density of flat vectors: `target(x)` works wherever a log density is asked for.
+
+    Example:
+        >>> target = mp.Target.from_density(lambda p: -0.5 * (p["x"] @ p["x"]), {"x": jnp.zeros(3)})
+        >>> float(target(jnp.ones(3)))
+        -1.5
     """
 
     logdensity: Callable[[Vector], Scalar]

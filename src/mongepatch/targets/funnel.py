@@ -18,6 +18,11 @@ def funnel(dimension: int, *, variance: float = 15.0) -> Target:
     Args:
         dimension: D, the number of x's; `a` is one more, the last coordinate of a flat position.
         variance: of `a`.
+
+    Example:
+        >>> target = mp.targets.funnel(10)
+        >>> target.truth.draw(jax.random.key(0), 5).shape  # exact draws
+        (5, 11)
     """
     positive_number("variance", variance)
     return _funnel(dimension, variance**0.5, "a", jax.nn.softplus)
@@ -29,6 +34,9 @@ def neal_funnel(dimension: int = 9, *, sd: float = 3.0) -> Target:
     Args:
         dimension: D, the number of x's; `v` is one more, the last coordinate of a flat position.
         sd: standard deviation of `v`.
+
+    Example:
+        >>> target = mp.targets.neal_funnel(9)
     """
     positive_number("sd", sd)
     return _funnel(dimension, sd, "v", jnp.exp)

@@ -24,6 +24,10 @@ def logistic_regression(
         outcomes: N zeros and ones.
         prior_variance: of every coefficient.
         columns: names of the D columns, for the result.
+
+    Example:
+        >>> design = mp.targets.standardized_design([[0.0], [1.0], [2.0], [3.0]])
+        >>> target = mp.targets.logistic_regression(design, [0, 0, 1, 1])
     """
     positive_number("prior_variance", prior_variance)
     dtype = jnp.result_type(float)
@@ -55,7 +59,12 @@ def logistic_regression(
 
 
 def standardized_design(features: Any) -> np.ndarray:
-    """The paper's design matrix: columns scaled to mean 0 and standard deviation 1 (ddof = 1), ones put first."""
+    """The paper's design matrix: columns scaled to mean 0 and standard deviation 1 (ddof = 1), ones put first.
+
+    Example:
+        >>> mp.targets.standardized_design([[1.0], [2.0], [3.0]]).shape
+        (3, 2)
+    """
     matrix = np.asarray(features, float)
     if matrix.ndim != 2 or matrix.shape[0] < 2:
         raise SettingError(f"features must be N × D with N at least 2; its shape is {matrix.shape}.")

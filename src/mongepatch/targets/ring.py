@@ -16,6 +16,9 @@ def ring(radius: float = 12.0, variance: float = 0.12) -> Target:
     Args:
         radius: μ, far enough from 0 that the normal's mass below 0 does not matter.
         variance: σ², the ring's thickness.
+
+    Example:
+        >>> target = mp.targets.ring()
     """
     positive_number("radius", radius)
     positive_number("variance", variance)

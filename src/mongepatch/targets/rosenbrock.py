@@ -21,6 +21,9 @@ def rosenbrock(dimension: int = 2, *, a: float = 0.05, b: float = 5.0, mu: float
         a: sharpness of the first parameter, x₁ ~ N(μ, 1/(2a)).
         b: sharpness of the valley, xᵢ | xᵢ₋₁ ~ N(xᵢ₋₁², 1/(2b)).
         mu: μ.
+
+    Example:
+        >>> target = mp.targets.rosenbrock(3)
     """
     dimension = whole_number("dimension", dimension, least=2)
     positive_number("a", a)

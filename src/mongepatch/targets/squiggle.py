@@ -21,6 +21,9 @@ def squiggle(a: float = 1.0, covariance: Sequence[Sequence[float]] = PAPER_COVAR
     Args:
         a: how often the ridge bends; the paper has 0.5, 1 and 2.
         covariance: Σ, 2 × 2.
+
+    Example:
+        >>> target = mp.targets.squiggle(a=2.0)
     """
     sigma = np.asarray(covariance, float)
     if sigma.shape != (2, 2) or not (np.allclose(sigma, sigma.T) and (np.linalg.eigvalsh(sigma) > 0).all()):

@@ -84,6 +84,9 @@ class NUTS:
             v·ρ ≤ 0, on all balanced sub-trees; "trapezoid": with the end leaves counted half, as BlackJAX and NumPyro
             do; "extended": also across the seam of their halves, as Stan does; "chord": the straight line between the
             ends against the momenta.
+
+    Example:
+        >>> trajectory = mp.NUTS(max_depth=8)
     """
 
     max_depth: int = 10

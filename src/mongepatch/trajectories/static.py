@@ -25,6 +25,9 @@ class Static:
         jitter: between 0 and 1. The number of steps is uniform on the whole numbers from (1 − jitter) · num_steps, at
             least 1, to num_steps: 0 keeps it fixed, 1 draws it from 1 … num_steps. Some jitter keeps a trajectory
             from closing on itself in directions whose period it happens to match.
+
+    Example:
+        >>> trajectory = mp.Static(20, jitter=0.5)  # 10 to 20 steps
     """
 
     num_steps: Any

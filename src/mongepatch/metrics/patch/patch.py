@@ -81,6 +81,11 @@ class Patch:
         alpha: α ≥ 0, the scale of the residuals against M; about 1 for whitened ones. At 0 the sampler is HMC. "auto"
             is for the warm-up of `sample`.
         inverse_mass: M⁻¹, as for `Euclidean`. A full matrix makes every step O(D³).
+
+    Example:
+        >>> def residuals(x):  # x[1:] ~ N(0, exp(x[0])²), x[0] ~ N(0, 3²)
+        ...     return jnp.append(x[1:] / jnp.exp(x[0]), x[0] / 3.0)
+        >>> metric = mp.Patch(residuals, alpha=1.0)
     """
 
     residuals: Residuals
