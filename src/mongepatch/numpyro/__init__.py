@@ -7,7 +7,7 @@ from mongepatch._extras import require
 
 require("numpyro", "numpyro", "mongepatch.numpyro")
 
-from mongepatch.frontends.residuals import Rows, Site, register_residual  # noqa: E402  # they need numpyro
+from mongepatch.frontends.residuals import ResidualArray, Site, register_residual  # noqa: E402  # they need numpyro
 from mongepatch.numpyro.kernel import PatchNUTS  # noqa: E402
 
-__all__ = ["PatchNUTS", "Rows", "Site", "register_residual"]
+__all__ = ["PatchNUTS", "ResidualArray", "Site", "register_residual"]
