@@ -108,7 +108,11 @@ def test_a_description_has_a_line_for_every_variable():
 def test_only_unknown_distributions_get_the_fallback():
     text = mp.from_pymc(pymc_everything()).describe().splitlines()
     with_fallback = {line.split()[0] for line in text if "its unconstrained value" in line or "its log density" in line}
-    assert with_fallback == {"skew", "skewed", "mixed"}  # NumPyro's fallback takes a mixture's mean and standard deviation
+    assert with_fallback == {
+        "skew",
+        "skewed",
+        "mixed",
+    }  # NumPyro's fallback takes a mixture's mean and standard deviation
 
 
 def test_unconstrained_values_of_other_transforms_are_not_mistaken():
