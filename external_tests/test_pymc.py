@@ -1,4 +1,4 @@
-"""PyMC models as targets: PyMC's density and values, NumPyro's residuals, and refusals that name the variable."""
+"""PyMC models as targets: PyMC's density and values, NumPyro's residuals, and errors that name the variable."""
 
 import re
 from pathlib import Path
@@ -105,14 +105,18 @@ def test_a_description_has_a_line_for_every_variable():
     assert "6 residuals: (x − loc)/scale" in text["walk"]
 
 
-def test_only_what_is_unlisted_falls_back():
+def test_only_unknown_distributions_get_the_fallback():
     text = mp.from_pymc(pymc_everything()).describe().splitlines()
-    fell = {line.split()[0] for line in text if "its unconstrained value" in line or "its log density" in line}
-    assert fell == {"skew", "skewed", "mixed"}  # NumPyro's fallback takes a mixture's mean and standard deviation
+    with_fallback = {line.split()[0] for line in text if "its unconstrained value" in line or "its log density" in line}
+    assert with_fallback == {
+        "skew",
+        "skewed",
+        "mixed",
+    }  # NumPyro's fallback takes a mixture's mean and standard deviation
 
 
 def test_unconstrained_values_of_other_transforms_are_not_mistaken():
-    """Residuals of positive variables are made of log x, which a transform of one's own does not give."""
+    """Residuals of positive variables are functions of log x, which is not the value of another transform."""
     with pm.Model() as model:
         pm.HalfNormal("s", 2.0, default_transform=pm.distributions.transforms.log_exp_m1)
     target = mp.from_pymc(model)
@@ -188,20 +192,20 @@ def simulated():
 @pytest.mark.parametrize(
     ("define", "message"),
     [
-        (discrete, r"'flag' \(Bernoulli\) is discrete.*Sum it out"),
+        (discrete, r"'flag' \(Bernoulli\) is discrete.*Marginalize it"),
         (observed_alone, "no free variables"),
         (minibatch, "'batch' takes a random part of the data"),
         (simulated, "'sim' cannot be computed by JAX|random numbers"),
     ],
 )
-def test_models_that_cannot_be_sampled_are_refused_with_the_variables_name(define, message):
+def test_errors_of_models_that_cannot_be_sampled_name_the_variable(define, message):
     with pm.Model() as model:
         define()
     with pytest.raises(mp.ModelError, match=message):
         mp.from_pymc(model)
 
 
-def test_what_is_no_model_is_refused():
+def test_other_objects_are_no_models():
     with pytest.raises(mp.ModelError, match="this is a str"):
         mp.from_pymc("a model")
     with pytest.raises(mp.ModelError, match="with model"):

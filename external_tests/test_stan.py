@@ -1,4 +1,4 @@
-"""Stan models as targets: programs, data, names, draws, and refusals."""
+"""Stan models as targets: programs, data, names, draws, and errors."""
 
 import json
 import re
@@ -18,10 +18,10 @@ pytest.importorskip("httpstan", reason='Stan models need httpstan: pip install "
 from helpers import Known, largest_deviation
 
 import mongepatch as mp
-from mongepatch.frontends.stan import bridged
-from mongepatch.frontends.stan.bridged import Bridged
+from mongepatch.frontends.stan import bridgestan_model
+from mongepatch.frontends.stan.bridgestan_model import BridgeStanModel
 from mongepatch.frontends.stan.build import target_of
-from mongepatch.frontends.stan.compiled import Compiled
+from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
 from mongepatch.frontends.stan.source import program_from
 
 SCHOOLS_DATA = MODELS["schools"].data
@@ -65,7 +65,7 @@ def test_programs_and_data_may_be_files(tmp_path, monkeypatch):
     assert mp.from_stan(tmp_path / "schools.stan", tmp_path / "data.json")(x) == expected
     assert mp.from_stan(str(tmp_path / "schools.stan"), str(tmp_path / "data.json"))(x) == expected
     with monkeypatch.context() as patch:
-        patch.setenv("CXX", "no-such-compiler")  # whoever got here wanted to compile
+        patch.setenv("CXX", "no-such-compiler")  # a program with includes has to be compiled
         with pytest.raises(mp.ModelError, match="no-such-compiler"):
             mp.from_stan(tmp_path / "included.stan", SCHOOLS_DATA)
 
@@ -100,20 +100,20 @@ def test_the_page_on_stan_runs_and_schools_are_sampled_right(capsys):
         ("no/such/file.stan", {}, mp.ModelError, "cannot be read"),
         (3, {}, mp.ModelError, "code"),
         (SCHOOLS, {"J": 8, "sigma": SIGMA}, mp.ModelError, "The data has no 'y'"),
-        (SCHOOLS, {"J": 7, "y": Y, "sigma": SIGMA}, mp.ModelError, "Stan does not take the data"),
+        (SCHOOLS, {"J": 7, "y": Y, "sigma": SIGMA}, mp.ModelError, "Stan rejects the data"),
         (SCHOOLS, {"J": 8, "y": "eight", "sigma": SIGMA}, mp.ModelError, "data"),
         (SCHOOLS, [1, 2], mp.ModelError, "dict"),
         (SCHOOLS, "no/such/file.json", mp.DataError, "JSON"),
     ],
 )
-def test_bad_models_and_data_are_refused_in_a_sentence(program, data, error, words):
+def test_errors_in_programs_and_data_are_reported(program, data, error, words):
     with pytest.raises(error, match=words):
         mp.from_stan(program, data)
 
 
-def test_bridgestan_is_taken_where_httpstan_is_not(monkeypatch, tmp_path):
+def test_bridgestan_serves_where_httpstan_is_missing(monkeypatch, tmp_path):
     """With a stand-in for BridgeStan, whose sources are not in a package registry."""
-    ours = Compiled(program_from(NONCENTERED), SCHOOLS_DATA, 0)
+    ours = HTTPStanModel(program_from(NONCENTERED), SCHOOLS_DATA, 0)
 
     class StanModel:
         def __init__(self, library, data, seed, warn):
@@ -138,12 +138,12 @@ def test_bridgestan_is_taken_where_httpstan_is_not(monkeypatch, tmp_path):
     def compile_model(file, stanc_args, make_args):
         assert file.read_text() == NONCENTERED
         if len(make_args) > 1:
-            raise RuntimeError("it cannot be derived twice")
+            raise RuntimeError("it is not twice differentiable")
         return "made"
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "bridgestan", SimpleNamespace(StanModel=StanModel, compile_model=compile_model))
-    target = target_of(Bridged(program_from(NONCENTERED), SCHOOLS_DATA, 3), SCHOOLS_DATA, 0)
+    target = target_of(BridgeStanModel(program_from(NONCENTERED), SCHOOLS_DATA, 3), SCHOOLS_DATA, 0)
     same = target_of(ours, SCHOOLS_DATA, 0)
     x = jnp.linspace(-1.0, 1.0, 10)
     for function in (jax.value_and_grad, jax.hessian):
@@ -152,14 +152,14 @@ def test_bridgestan_is_taken_where_httpstan_is_not(monkeypatch, tmp_path):
     assert target(x.at[0].set(np.nan)) == -np.inf
     monkeypatch.setenv("BRIDGESTAN", str(tmp_path))
     (tmp_path / "Makefile").touch()
-    monkeypatch.setattr(bridged, "find_spec", lambda name: True)
+    monkeypatch.setattr(bridgestan_model, "find_spec", lambda name: True)
     monkeypatch.setitem(sys.modules, "bridgestan.download", SimpleNamespace(CURRENT_BRIDGESTAN=tmp_path / "none"))
-    assert bridged.is_available()
+    assert bridgestan_model.is_available()
     monkeypatch.delenv("BRIDGESTAN")
-    assert not bridged.is_available()
+    assert not bridgestan_model.is_available()
 
 
-def test_what_cannot_be_done_is_said_in_a_sentence(monkeypatch):
+def test_a_missing_patch_or_compiler_is_reported(monkeypatch):
     with pytest.raises(mp.MetricError, match="residual"):
         mp.sample(mp.from_stan(SCHOOLS, SCHOOLS_DATA), metric="patch")
     monkeypatch.setenv("CXX", "no-such-compiler")

@@ -14,7 +14,7 @@ pytest.importorskip("httpstan", reason='Stan models need httpstan: pip install "
 
 import mongepatch as mp
 from mongepatch.frontends.stan.build import target_of
-from mongepatch.frontends.stan.compiled import Compiled
+from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
 from mongepatch.frontends.stan.source import program_from
 
 SCHOOLS_DATA = MODELS["schools"].data
@@ -45,7 +45,7 @@ def points():
 
 
 def test_the_density_and_its_derivatives_are_those_of_the_same_model_in_numpyro(pair, points):
-    """Up to a constant; to rounding, since both libraries derive exactly."""
+    """Up to a constant, and to rounding: both libraries differentiate exactly."""
     assert pair.stan.dimension == pair.numpyro.dimension
     x = jnp.asarray(points[:, : pair.stan.dimension])
     difference = jax.vmap(pair.stan)(x) - jax.vmap(pair.numpyro)(x)
@@ -58,10 +58,10 @@ def test_the_density_and_its_derivatives_are_those_of_the_same_model_in_numpyro(
         return jax.jit(jax.vmap(lambda x, v: jax.jvp(jax.grad(target), (x,), (v,))[1]))(x, v)
 
     np.testing.assert_allclose(products(pair.stan), products(pair.numpyro), rtol=1e-9, atol=1e-9)
-    assert "exactly" in pair.stan.describe()
+    assert "exact Hessian-vector products" in pair.stan.describe()
 
 
-def test_derivatives_go_forwards_and_backwards_in_any_order(pair, points):
+def test_forward_and_reverse_mode_nest_in_any_order(pair, points):
     x, v, u = points[:3, : pair.stan.dimension]
 
     def forwards(f):
@@ -96,7 +96,7 @@ def test_the_gradient_is_that_of_finite_differences(pair, points):
 
 @pytest.mark.parametrize("kind", ["library", "callback"])
 def test_chains_side_by_side_are_as_each_alone(kind, points):
-    model = Compiled(program_from(SCHOOLS), SCHOOLS_DATA, 0)
+    model = HTTPStanModel(program_from(SCHOOLS), SCHOOLS_DATA, 0)
     model.library = model.library if kind == "library" else ""  # then XLA calls back into Python
     target = target_of(model, SCHOOLS_DATA, 0)
 
@@ -188,7 +188,7 @@ def test_exactness_does_not_depend_on_the_hessian(hessian, step):
     assert abs(v.std().item() - 3.0) < 4 * arviz_stats.mcse(v, method="sd").item()
 
 
-def test_models_that_stan_derives_once_have_differences():
+def test_models_without_second_derivatives_have_differences():
     """Products are then linear and symmetric to about 1e-8, which reversal and so exactness need."""
     t = np.linspace(0.2, 2.0, 6)
     y = np.exp(-0.7 * t) + 0.05 * np.random.default_rng(0).normal(size=6)

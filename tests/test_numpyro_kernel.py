@@ -194,5 +194,6 @@ assert (mcmc.get_extra_fields()["num_steps"] == 3).all()
 
 
 def test_chains_run_in_parallel():
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": str(Path(__file__).parent)}
+    path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", PARALLEL], env={**os.environ, **flags}, check=True, timeout=300)

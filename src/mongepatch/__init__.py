@@ -13,11 +13,12 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
 )
-from mongepatch.frontends import from_numpyro, from_pymc, from_stan, sample_pymc
+from mongepatch.frontends import from_numpyro, from_pymc, from_stan
 from mongepatch.integrators import Path, integrate
 from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
 from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
 from mongepatch.sampling import sample
+from mongepatch.sampling.sample_pymc import sample_pymc
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Static
 

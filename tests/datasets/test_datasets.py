@@ -1,4 +1,4 @@
-"""Datasets: what is loaded is what was published, wherever it came from."""
+"""Datasets: every source gives the published numbers, or an error."""
 
 import functools
 import http.server
@@ -26,7 +26,7 @@ SIZES = {
     "australian": (690, 14, 307),
     "south-german": (1000, 20, 700),
 }
-SHIPPED = ("heart", "german")
+IN_PACKAGE = ("heart", "german")
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "logistic"
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="the reference tables are not beside the checkout")
 
@@ -53,8 +53,8 @@ def check_sizes(dataset):
     assert "UCI" in dataset.source
 
 
-@pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_datasets_are_there(name):
+@pytest.mark.parametrize("name", IN_PACKAGE)
+def test_datasets_of_the_package_load(name):
     dataset = mp.datasets.load(name)
     check_sizes(dataset)
     design = dataset.design
@@ -89,7 +89,9 @@ def test_datasets_need_jax_and_numpy_alone():
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones():
-    with pytest.raises(mp.SettingError, match="no dataset 'hart'; there are heart, german, australian, south-german"):
+    with pytest.raises(
+        mp.SettingError, match="no dataset 'hart'; the datasets are heart, german, australian, south-german"
+    ):
         mp.datasets.load("hart")
 
 
@@ -123,7 +125,7 @@ def test_fetched_datasets_are_read_from_the_users_folder(name, raw, tmp_path, mo
     np.testing.assert_array_equal(dataset.features, reference(name)[:, :-1])
 
 
-# The machinery, with a small dataset of its own.
+# Downloads, the cache and the user's folder, with a small dataset.
 
 NUMBERS = np.array([[1.5, -2.0, 0.0], [0.1, 4.0, 1.0], [3.0, 100.0, 0.0]])
 RAW = "1.50 -2 0\r\n0.1 4.0 1\r\n3 1e2 0\r\n"
@@ -131,7 +133,7 @@ RAW = "1.50 -2 0\r\n0.1 4.0 1\r\n3 1e2 0\r\n"
 
 @pytest.fixture
 def tiny(monkeypatch):
-    """Puts a dataset that is fetched from an address into the catalogue."""
+    """Adds a dataset with a download address to the catalogue."""
 
     def put(url):
         entry = Entry("tiny-set", ("a", "b"), 3, 1, checksum(NUMBERS), "nowhere", Download(url, "tiny.dat"))
@@ -142,7 +144,7 @@ def tiny(monkeypatch):
 
 
 class Server:
-    """A server on loopback that answers every request with what it is told to."""
+    """A server on loopback that answers every request with `content`, or with 404 where that is None."""
 
     def __init__(self):
         self.requests, self.content = [], b""
@@ -220,8 +222,8 @@ def test_a_header_of_the_raw_file_is_passed_over(tiny, server):
         (RAW.replace("0.1", "01"), r"tiny\.dat of http://127\..* is corrupt: it has the shape"),
         (RAW + "1 2 0\n", r"table of 3 rows and 3 columns.*\(4, 3\)"),
         (RAW.replace("4.0 1", "4.0 0"), "1 in 1 rows"),
-        (RAW.replace("4.0", "four"), "no table of numbers"),
-        (RAW.replace("4.0 1", "4.0"), "no table of numbers"),
+        (RAW.replace("4.0", "four"), "not a table of numbers"),
+        (RAW.replace("4.0 1", "4.0"), "not a table of numbers"),
         ("", "its shape is"),
     ],
 )
@@ -261,7 +263,7 @@ def test_a_cache_that_cannot_be_written_to_is_done_without(tiny, server, tmp_pat
 
 
 def both_ways_out(folder):
-    return rf"'tiny-set' could not be fetched.*Connect.*once.*{folder}.*tiny\.dat or tiny_set\.csv.*MONGEPATCH_DATA"
+    return rf"'tiny-set' could not be downloaded.*Connect.*once.*{folder}.*tiny\.dat or tiny_set\.csv.*MONGEPATCH_DATA"
 
 
 def test_offline_names_both_ways_out(tiny, tmp_path):

@@ -1,4 +1,4 @@
-"""NumPyro models as targets: the same density and values as NumPyro's, its names, and refusals that name the site."""
+"""NumPyro models as targets: NumPyro's density, values and names, and errors that name the site."""
 
 import jax
 import jax.numpy as jnp
@@ -138,7 +138,7 @@ def test_a_run_has_the_models_variables():
     assert "step_size" not in tree["observed_data"].attrs
 
 
-def test_variables_are_made_in_pieces(monkeypatch):
+def test_variables_are_computed_in_chunks(monkeypatch):
     target = mp.from_numpyro(noncentered, SIGMA, y=Y)
     positions = np.random.default_rng(0).normal(size=(3, 20, 10))
     whole = variables(positions, target)
@@ -163,7 +163,7 @@ def test_other_data_does_not_compile_again():
     assert not np.allclose(first, second)
 
 
-def test_constants_and_flags_do_not_upset_the_verdict():
+def test_diagnostics_skip_constants_and_flags():
     def model():
         x = numpyro.sample("x", dist.Normal(0, 1))
         numpyro.deterministic("constant", jnp.ones(2))
@@ -183,7 +183,7 @@ def test_a_description_has_a_line_for_every_site():
     assert "penalty" in text
     assert "no residual" in text
     lognormal = mp.from_numpyro(lambda: numpyro.sample("s", dist.LogNormal(0.0, 1.0))).describe()
-    assert "of the Normal that it is made of" in lognormal
+    assert "of its base distribution Normal" in lognormal
     assert mp.targets.funnel(3).describe() == "x, shape (3,)\na, shape ()"
 
 
@@ -218,9 +218,9 @@ class NoDensity(dist.Normal):
 @pytest.mark.parametrize(
     ("model", "args", "message"),
     [
-        (discrete, (), r"'group' \(BernoulliProbs\) is discrete.*Sum it out"),
+        (discrete, (), r"'group' \(BernoulliProbs\) is discrete.*Marginalize it"),
         (failing, (), "at or after the site 'first': RuntimeError: out of luck"),
-        (subsampled, (), "plate 'rows' takes a random 5 of 10"),
+        (subsampled, (), "plate 'rows' takes a random subsample of 5 out of 10"),
         (on_a_sphere, (), r"at or after the site 'direction'.*ProjectedNormalReparam"),
         (missing, (), "'y' .*NaN.*mask"),
         (lambda: numpyro.sample("x", NoDensity(0.0, 1.0)), (), r"'x' \(NoDensity\) has no log density.*nobody knows"),
@@ -231,6 +231,6 @@ class NoDensity(dist.Normal):
         ("a model", (), "this is a str"),
     ],
 )
-def test_models_that_cannot_be_sampled_are_refused_with_the_sites_name(model, args, message):
+def test_errors_of_models_that_cannot_be_sampled_name_the_site(model, args, message):
     with pytest.raises(mp.ModelError, match=message):
         mp.from_numpyro(model, *args)

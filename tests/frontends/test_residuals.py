@@ -390,7 +390,7 @@ def test_users_may_register_a_family(monkeypatch):
 
 
 def test_every_distribution_has_some_residual():
-    """What no family knows falls back, and never fails: mixtures, copulas and the like."""
+    """Distributions that are not in the table get the fallback, and never fail: mixtures, copulas and so on."""
     mixture = dist.MixtureSameFamily(dist.Categorical(jnp.ones(2) / 2), dist.Normal(jnp.array([-1.0, 1.0]), 1.0))
 
     def model():

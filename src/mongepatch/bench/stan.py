@@ -10,7 +10,7 @@ import numpy as np
 from mongepatch.bench.tables import show
 from mongepatch.bench.timing import seconds_of
 from mongepatch.frontends.stan.build import target_of
-from mongepatch.frontends.stan.compiled import Compiled
+from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
 from mongepatch.frontends.stan.source import program_from
 from mongepatch.targets import logistic_regression
 
@@ -40,7 +40,7 @@ def measure(n: int, d: int, rounds: int) -> dict[str, float]:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), rng.integers(0, 2, n)
     data = {"N": n, "D": d, "X": X, "y": y}
-    exact, differences, called_back = (Compiled(program_from(CODE), data, 0, exact=i == 0) for i in range(3))
+    exact, differences, called_back = (HTTPStanModel(program_from(CODE), data, 0, exact=i == 0) for i in range(3))
     called_back.library = ""  # so that it is called by way of Python
     jax_density = logistic_regression(X, y)
     stan, by_differences, by_callbacks = (target_of(model, data, 0) for model in (exact, differences, called_back))

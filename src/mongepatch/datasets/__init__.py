@@ -1,4 +1,4 @@
-"""Datasets: the paper's logistic regressions, checked number by number."""
+"""Datasets of the paper's logistic regressions, verified by checksum."""
 
 from mongepatch.datasets.catalogue import NAMES
 from mongepatch.datasets.dataset import Dataset

@@ -1,4 +1,4 @@
-"""What is known of each dataset: where it is, how large it is, and the checksum of its numbers."""
+"""The catalogue of datasets: source, size and checksum of each."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ LICENCE = "CC BY 4.0"
 
 @dataclass(frozen=True)
 class Download:
-    """A zip file at the UCI repository, and the table in it: numbers between spaces, the class last."""
+    """A zip file at the UCI repository, and the file in it: a table of numbers between spaces, with the class last."""
 
     url: str
     member: str
@@ -15,28 +15,28 @@ class Download:
 
 @dataclass(frozen=True)
 class Entry:
-    """One dataset. What is loaded must agree with every field of it."""
+    """One dataset. The loaded table must agree with every field."""
 
     name: str
-    """As the user asks for it."""
+    """The argument of `load`."""
     columns: tuple[str, ...]
     """Names of the features, in order."""
     rows: int
-    """N."""
+    """Number of observations."""
     ones: int
-    """How many outcomes are 1."""
+    """Number of outcomes that are 1."""
     sha256: str
-    """Checksum of the numbers; see `table.checksum`."""
+    """Checksum of the table; see `table.checksum`."""
     source: str
-    """Whom to cite."""
+    """The reference to cite."""
     download: Download | None = None
-    """Where it is fetched from; a dataset without one comes with the package."""
+    """Where to download the dataset; None if it is part of the package."""
     licence: str = LICENCE
     """Licence of the data."""
 
     @property
     def csv(self) -> str:
-        """Name of its file in our own format: a header, numbers between commas, `y` last."""
+        """Name of its CSV file: a header, numbers between commas, and the outcome `y` last."""
         return self.name.replace("-", "_") + ".csv"
 
 
@@ -62,7 +62,7 @@ HEART = Entry(
     sha256="40a946e3ae274df5f651edc1516022030fa796ae3750da3f176a77f43607132e",
     source="Statlog (Heart). UCI Machine Learning Repository. https://doi.org/10.24432/C57303",
 )
-"""Heart disease; y = 1 is its presence. Every feature runs from −1 to 1, a linear image of its own units."""
+"""Heart disease; y = 1 is its presence. Every feature is scaled linearly to the range −1 to 1."""
 
 GERMAN = Entry(
     name="german",
@@ -150,9 +150,9 @@ SOUTH_GERMAN = Entry(
         "https://archive.ics.uci.edu/static/public/573/south+german+credit+update.zip", "SouthGermanCredit.asc"
     ),
 )
-"""German credit with its codes corrected, which the paper's authors used; y = 1 is a good credit."""
+"""German credit with corrected codes, which the paper's authors used; y = 1 is a good credit."""
 
 CATALOGUE = {entry.name: entry for entry in (HEART, GERMAN, AUSTRALIAN, SOUTH_GERMAN)}
 
 NAMES = tuple(CATALOGUE)
-"""Names that `load` knows."""
+"""The names that `load` accepts."""

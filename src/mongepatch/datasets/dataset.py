@@ -1,4 +1,4 @@
-"""A dataset as a regression takes it."""
+"""A dataset of a logistic regression."""
 
 from dataclasses import dataclass
 
@@ -10,10 +10,17 @@ from mongepatch.targets.logistic import logistic_regression, standardized_design
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """Features and outcomes of a logistic regression, as they are in the file; the arrays cannot be written to."""
+    """Features and outcomes of a logistic regression, as in the file. The arrays are read-only.
+
+    Example:
+        >>> dataset = mp.datasets.load("heart")
+        >>> dataset.design.shape
+        (270, 14)
+        >>> tree = mp.sample(dataset.target())
+    """
 
     name: str
-    """As `load` knows it."""
+    """The argument of `load`."""
     features: np.ndarray
     """N × K, unscaled."""
     outcomes: np.ndarray
@@ -21,13 +28,13 @@ class Dataset:
     columns: tuple[str, ...]
     """Names of the K features."""
     source: str
-    """Whom to cite."""
+    """The reference to cite."""
     licence: str
-    """Licence of the data, which is not that of this package."""
+    """Licence of the data, which differs from that of this package."""
 
     @property
     def design(self) -> np.ndarray:
-        """The paper's N × (K + 1) matrix: columns scaled to mean 0 and standard deviation 1, ones put first."""
+        """The N × (K + 1) design matrix of the paper: ones, then columns with mean 0 and standard deviation 1."""
         return standardized_design(self.features)
 
     @property
@@ -36,7 +43,7 @@ class Dataset:
         return ("intercept", *self.columns)
 
     def target(self, prior_variance: float = 100.0) -> Target:
-        """The posterior of the coefficients of `design`, to be sampled; the prior is the paper's."""
+        """The posterior of the coefficients of `design`, as a target; the default prior is the paper's."""
         return logistic_regression(
             self.design, self.outcomes, prior_variance=prior_variance, columns=self.design_columns
         )

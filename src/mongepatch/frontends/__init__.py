@@ -1,30 +1,38 @@
-"""Front ends: models written for other libraries, as targets. Each library is imported where it is used."""
+"""Front ends: targets from models that are written for NumPyro, PyMC or Stan.
+
+Each of these libraries is imported when its function is called.
+"""
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from mongepatch._extras import require, require_at_least
 from mongepatch.targets import Target
 
-if TYPE_CHECKING:
-    from xarray import DataTree
+__all__ = ["from_numpyro", "from_pymc", "from_stan"]
 
-__all__ = ["from_numpyro", "from_pymc", "from_stan", "sample_pymc"]
-
-_PYMC = "5.28"
-"""The least version of PyMC that is known to work."""
+_OLDEST_PYMC = "5.28"
+"""The oldest version of PyMC that is known to work."""
 
 
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target:
-    """A target from a NumPyro model and its arguments, data included.
+    """Make a target from a NumPyro model and its arguments, data included.
 
-    Its log density is that of the model's latent sites in unconstrained coordinates; results have the sites and
-    deterministic sites as the model knows them, with plates as dims. `Target.residuals` is derived from the model, one
-    residual or more for each of its random variables; `Target.describe()` says which.
+    The log density is that of the model's latent sites in unconstrained coordinates. Results have the latent and
+    deterministic sites in the model's own coordinates, with plates as dims. `Target.residuals` is found from the model:
+    each random variable has one residual or more, and `Target.describe()` lists them.
+
+    Example:
+        >>> def model(y):
+        ...     mu = numpyro.sample("mu", dist.Normal(0, 5))
+        ...     sigma = numpyro.sample("sigma", dist.HalfNormal(2))
+        ...     numpyro.sample("y", dist.Normal(mu, sigma), obs=y)
+        >>> target = mp.from_numpyro(model, np.array([1.2, 0.4, 2.1]))
+        >>> tree = mp.sample(target)
 
     Raises:
-        ModelError: the model fails, has no latent sites, or has one that cannot be sampled.
+        ModelError: the model fails, has no latent sites, or has a site that cannot be sampled.
     """
     require("numpyro", "numpyro", "mongepatch.from_numpyro")
     from mongepatch.frontends.numpyro.build import build
@@ -33,45 +41,26 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
 
 
 def from_pymc(model: Any) -> Target:
-    """A target from a PyMC model, with the data that it has now.
+    """Make a target from a PyMC model, with the data that it has at this moment.
 
-    Its log density is PyMC's own, of its value variables, through PyTensor's JAX backend; results have the free and
-    deterministic variables as the model knows them, with its dims and coords. `Target.residuals` is derived from the
-    model by the same table of distributions as for NumPyro; `Target.describe()` says which residual a variable got.
+    The log density is PyMC's own, a function of its value variables, compiled by PyTensor's JAX backend. Results have
+    the free and deterministic variables with the model's dims and coords. `Target.residuals` is found from the model
+    with the same table of distributions as for NumPyro, and `Target.describe()` lists the residuals of each variable.
+
+    Example:
+        >>> with pm.Model() as model:
+        ...     mu = pm.Normal("mu", 0, 5)
+        ...     pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
+        >>> tree = mp.sample(mp.from_pymc(model))
 
     Raises:
         ModelError: the model has no free variables, or has one that cannot be sampled.
     """
-    _require_pymc("mongepatch.from_pymc")
+    require_at_least("pymc", _OLDEST_PYMC, "pymc", "mongepatch.from_pymc")
+    require("numpyro", "pymc", "mongepatch.from_pymc")
     from mongepatch.frontends.pymc.build import build
 
     return build(model)
-
-
-def sample_pymc(
-    draws: int = 1000, *, model: Any = None, tune: int | None = None, random_seed: Any = None, **settings: Any
-) -> "DataTree":
-    """Draw from a PyMC model: `with model: mp.sample_pymc()`, for the habit of PyMC's users.
-
-    Args:
-        draws: draws of each chain to keep.
-        model: a PyMC model; by default that of the `with` block.
-        tune: PyMC's name for `warmup`.
-        random_seed: PyMC's name for `seed`.
-        settings: all other arguments of `mongepatch.sample`.
-
-    Returns:
-        What `mongepatch.sample(mongepatch.from_pymc(model))` returns.
-    """
-    _require_pymc("mongepatch.sample_pymc")
-    from mongepatch.frontends.pymc.sampling import sample_model
-
-    return sample_model(model, draws, tune, random_seed, settings)
-
-
-def _require_pymc(purpose: str) -> None:
-    require_at_least("pymc", _PYMC, "pymc", purpose)
-    require("numpyro", "pymc", purpose)
 
 
 def from_stan(
@@ -81,23 +70,27 @@ def from_stan(
     seed: int = 0,
     hessian: Literal["exact", "differences"] = "exact",
 ) -> Target:
-    """A target from a Stan program and its data.
+    """Make a target from a Stan program and its data.
 
-    Its log density is Stan's, of unconstrained parameters with the Jacobians of their transforms, up to a constant; it,
-    its gradient and products with its Hessian are computed by Stan, called from compiled JAX programs. Results have
-    parameters, transformed parameters and generated quantities by Stan's names and in Stan's shapes. A program does not
-    say what its residuals are, so that there is no patch unless `mongepatch.sample` is given them.
+    The log density is Stan's, a function of the unconstrained parameters with the Jacobians of their transforms, up to
+    a constant. Stan computes the density, its gradient and its Hessian-vector products, and compiled JAX programs call
+    Stan. Results have parameters, transformed parameters and generated quantities with Stan's names and shapes. A Stan
+    program does not say what its residuals are, so there is no patch unless `mongepatch.sample` is given `residuals`.
+
+    Example:
+        >>> code = "data { vector[3] y; } parameters { real mu; } model { mu ~ normal(0, 5); y ~ normal(mu, 1); }"
+        >>> tree = mp.sample(mp.from_stan(code, {"y": [1.2, 0.4, 2.1]}))
 
     Args:
         program: the code of a Stan program, or the path of a `.stan` file.
-        data: by name, or the path of a JSON file.
-        seed: of random numbers in the blocks `generated quantities` and `transformed data`.
-        hessian: how the Monge metric gets its products with the Hessian: "exact", by Stan's second derivatives where
-            it has them, or "differences", of two gradients, which is faster where there are many data.
+        data: a dict by name, or the path of a JSON file.
+        seed: the seed of random numbers in the blocks `generated quantities` and `transformed data`.
+        hessian: how Hessian-vector products are computed for the Monge metric. "exact" uses Stan's second derivatives
+            where Stan has them. "differences" subtracts two gradients, which is faster with many observations.
 
     Raises:
-        ModelError: the program has errors, or Stan does not take the data.
-        MissingExtraError: nothing that compiles Stan programs is installed.
+        ModelError: the program has errors, or Stan rejects the data.
+        MissingExtraError: no compiler of Stan programs is installed.
     """
     from mongepatch.frontends.stan.build import build
 

@@ -1,4 +1,4 @@
-"""Refusals of models that cannot be sampled, with the name of the site at fault."""
+"""Checks of NumPyro models: errors that name the site that cannot be sampled."""
 
 import inspect
 import warnings
@@ -16,76 +16,78 @@ from numpyro.primitives import Messenger
 from mongepatch.errors import ModelError
 
 
-class _Watch(Messenger):  # type: ignore[misc]  # numpyro has no types
-    """Remembers the last site that a model reached."""
+class _LastSite(Messenger):  # type: ignore[misc]  # numpyro has no types
+    """Records the name of the last site that a model reached."""
 
-    last: str | None = None
+    name: str | None = None
 
     def process_message(self, msg: dict[str, Any]) -> None:
-        self.last = msg.get("name") or self.last
+        self.name = msg.get("name") or self.name
 
 
-def call(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The sites of a model at one point, or what went wrong and where."""
+def trace_model(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The sites of a model at one point. Raise if the model fails, and name the site."""
     _check_arguments(model, args, kwargs)
-    watch = _Watch(model)  # innermost, so that it sees a site before any handler does
-    seeded = handlers.substitute(handlers.seed(watch, jax.random.key(0)), substitute_fn=init_to_uniform)
+    last_site = _LastSite(model)  # innermost, so that it sees a site before all other handlers
+    seeded = handlers.substitute(handlers.seed(last_site, jax.random.key(0)), substitute_fn=init_to_uniform)
     try:
         return dict(handlers.trace(seeded).get_trace(*args, **kwargs))
     except Exception as error:
-        where = "before its first site" if watch.last is None else f"at or after the site {watch.last!r}"
+        where = "before its first site" if last_site.name is None else f"at or after the site {last_site.name!r}"
         raise ModelError(f"The model failed {where}: {type(error).__name__}: {error}") from error
 
 
 def _check_arguments(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     if not callable(model):
-        raise ModelError(f"A model is a function with numpyro.sample in it; this is a {type(model).__name__}.")
+        raise ModelError(
+            f"A NumPyro model must be a function that calls numpyro.sample; this is a {type(model).__name__}."
+        )
     try:
         inspect.signature(model).bind(*args, **kwargs)
     except TypeError as error:
         raise ModelError(f"The model cannot be called with these arguments: {error}.") from error
     except ValueError:
-        return  # it has no signature to look at
+        return  # some callables have no signature
 
 
 def check_sites(sites: Mapping[str, Mapping[str, Any]]) -> None:
-    """Raise where a model draws some of its data, or a discrete variable."""
+    """Raise where a plate subsamples, or a latent site is discrete."""
     for name, site in sites.items():
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
             raise ModelError(
-                f"The plate {name!r} takes a random {site['args'][1]} of {site['args'][0]}: its density changes from "
-                "call to call. Leave subsample_size out."
+                f"The plate {name!r} takes a random subsample of {site['args'][1]} out of {site['args'][0]}, so the "
+                "log density changes from call to call. Leave out subsample_size."
             )
         if site["type"] == "sample" and not site["is_observed"] and site["fn"].support.is_discrete:
             raise ModelError(
-                f"The latent site {name!r} ({type(site['fn']).__name__}) is discrete, and the sampler moves through "
-                "real numbers. Sum it out of the model: dist.MixtureSameFamily, or numpyro.factor of a logsumexp."
+                f"The latent site {name!r} ({type(site['fn']).__name__}) is discrete, and only continuous parameters "
+                "can be sampled. Marginalize it: use dist.MixtureSameFamily, or numpyro.factor of a logsumexp."
             )
 
 
-def check_latent(site: Mapping[str, Any]) -> Any:
-    """The unconstrained value of a site, or a refusal where it has none."""
+def unconstrained_value(site: Mapping[str, Any]) -> Any:
+    """The unconstrained value of a site. Raise if its support has no map to the real line."""
     try:
         return biject_to(site["fn"].support).inv(site["value"])
     except Exception as error:
         raise ModelError(
             f"The site {site['name']!r} ({type(site['fn']).__name__}) has a support that cannot be mapped to the real "
-            f"line: {type(error).__name__}: {error} See numpyro.handlers.reparam."
+            f"line: {type(error).__name__}: {error} Reparametrize it with numpyro.handlers.reparam."
         ) from error
 
 
 def check_log_prob(site: Mapping[str, Any]) -> None:
-    """Raise where a site has no density, or data at which it is NaN."""
+    """Raise if a site has no log density, or has data that is NaN."""
     if site["type"] != "sample":
         return
     kind = f"The site {site['name']!r} ({type(site['fn']).__name__})"
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of values that are masked; what matters comes again with the density
+            warnings.simplefilter("ignore")  # about masked values; others are repeated when the density is computed
             density = np.asarray(jnp.sum(site["fn"].log_prob(site["value"])))
     except Exception as error:
         raise ModelError(f"{kind} has no log density: {type(error).__name__}: {error}") from error
     if site["is_observed"] and not np.isfinite(density) and np.isnan(np.asarray(site["value"], float)).any():
         raise ModelError(
-            f"{kind} has observed values that are NaN. Leave them out, or mask them: numpyro.handlers.mask."
+            f"{kind} has observed values that are NaN. Leave them out, or mask them with numpyro.handlers.mask."
         )

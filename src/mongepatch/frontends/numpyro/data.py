@@ -1,11 +1,14 @@
-"""The data of a model, for the result's groups."""
+"""The data of a NumPyro model and the names of its dimensions, for the groups of the result."""
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+
+_RESERVED_DIMS = frozenset({"chain", "draw"})
 
 
 def observed_data(sites: Mapping[str, Mapping[str, Any]]) -> dict[str, np.ndarray]:
@@ -14,7 +17,7 @@ def observed_data(sites: Mapping[str, Mapping[str, Any]]) -> dict[str, np.ndarra
 
 
 def is_data(site: Mapping[str, Any]) -> bool:
-    """Whether a site has been given its value by the user, and is not `numpyro.factor`."""
+    """Whether the value of a site was given by the user; those of `numpyro.factor` are not."""
     return site["type"] == "sample" and site["is_observed"] and not site["infer"].get("is_auxiliary")
 
 
@@ -26,13 +29,36 @@ def constant_data(
         bound = inspect.signature(model).bind(*args, **kwargs)
     except (TypeError, ValueError):
         return {}
-    given = {**bound.arguments, **bound.arguments.get("kwargs", {})}
-    values = [site["value"] for site in sites.values() if is_data(site)]
+    arguments = {**bound.arguments, **bound.arguments.get("kwargs", {})}
+    observed = [site["value"] for site in sites.values() if is_data(site)]
     return {
         name: np.asarray(value)
-        for name, value in given.items()
+        for name, value in arguments.items()
         if isinstance(value, np.ndarray | jax.Array)
         and np.issubdtype(value.dtype, np.number)
         and name not in sites
-        and not any(value is other for other in values)
+        and not any(value is other for other in observed)
     }
+
+
+def dims_of(sites: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:
+    """The dims of every site: names of its plates, of `infer={"event_dims": [...]}`, and `{site}_dim_{axis}`.
+
+    A plate named "chain" or "draw", the dims of all results, gets the suffix `_plate`.
+    """
+    return {site["name"]: _dims(site) for site in sites}
+
+
+def _dims(site: Mapping[str, Any]) -> list[str]:
+    name, shape = site["name"], jnp.shape(site["value"])
+    dims = [f"{name}_dim_{axis}" for axis in range(len(shape))]
+    event_dim = site["fn"].event_dim if site["type"] == "sample" else 0
+    batch_dim = len(shape) - event_dim
+    for frame in site["cond_indep_stack"]:
+        axis = batch_dim + frame.dim
+        if axis >= 0 and shape[axis] == frame.size:
+            dims[axis] = f"{frame.name}_plate" if frame.name in _RESERVED_DIMS else frame.name
+    event_dims = (site.get("infer") or {}).get("event_dims", [])
+    if len(event_dims) <= len(shape):
+        dims[len(shape) - len(event_dims) :] = event_dims
+    return dims

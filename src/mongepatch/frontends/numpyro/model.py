@@ -1,6 +1,6 @@
-"""A NumPyro model with its arguments: its sites, and what they are at a point of unconstrained coordinates."""
+"""A NumPyro model with its arguments, as functions of flat unconstrained positions."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import jax
@@ -12,32 +12,33 @@ from numpyro.primitives import Messenger
 
 from mongepatch._typing import Scalar, Vector
 from mongepatch.errors import ModelError
-from mongepatch.frontends.numpyro.checks import call, check_latent, check_log_prob, check_sites
+from mongepatch.frontends.numpyro.checks import check_log_prob, check_sites, trace_model, unconstrained_value
+from mongepatch.frontends.residuals import Site, VariableDescription, distribution_name, formula_of
 from mongepatch.targets.layout import Layout
 
 
-class _DefaultKey(Messenger):  # type: ignore[misc]  # numpyro has no types
-    """Gives models that ask for randomness the same one each time: a density must be a function."""
+class _FixedKey(Messenger):  # type: ignore[misc]  # numpyro has no types
+    """Gives models that ask for a random key the same one each time, since a density must be a function."""
 
     def process_message(self, msg: dict[str, Any]) -> None:
         if msg["type"] == "prng_key" and msg["value"] is None:
             msg["value"] = jax.random.key(0)
 
 
-class Model:
-    """A model whose density, values and sites can be asked for at any flat position."""
+class NumPyroModel:
+    """The density, the values and the random variables of a model at any flat position."""
 
     def __init__(self, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._args, self._kwargs = args, kwargs
-        self.sites = call(model, args, kwargs)
+        self.sites = trace_model(model, args, kwargs)
         """Sites at one point, in the model's order."""
         check_sites(self.sites)
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}
-        self._model = _DefaultKey(handlers.substitute(model, data=fixed))
-        raw = {name: check_latent(site) for name, site in self.sites.items() if is_latent(site)}
+        self._model = _FixedKey(handlers.substitute(model, data=fixed))
+        raw = {name: unconstrained_value(site) for name, site in self.sites.items() if is_latent(site)}
         if not raw:
             raise ModelError(
-                "The model has no latent sites, so that there is nothing to sample: every numpyro.sample has obs."
+                "The model has no latent sites, so there is nothing to sample: every numpyro.sample has obs."
             )
         self.layout = Layout(tuple(raw), tuple(jnp.shape(value) for value in raw.values()))
         for site in self.sites.values():
@@ -47,24 +48,41 @@ class Model:
         """ℓ with the Jacobians of all transforms: minus NumPyro's potential energy."""
         return -potential_energy(self._model, self._args, self._kwargs, self.layout.named(position))
 
-    def at(self, position: Vector) -> dict[str, dict[str, Any]]:
-        """All sites at a position."""
+    def values(self, position: Vector) -> dict[str, jax.Array]:
+        """The variables of results: latent and deterministic sites at a position, in the model's order."""
+        sites = self._sites_at(position)
+        return {name: jnp.asarray(site["value"]) for name, site in sites.items() if is_in_results(site)}
+
+    def random_variables(self, position: Vector) -> Iterator[tuple[str, Site]]:
+        """Every random variable at a position, by name, for the table of residuals."""
+        raw = self.layout.named(position)
+        for name, site in self._sites_at(position).items():
+            if site["type"] == "sample":
+                yield name, _residual_site(site, raw.get(name))
+
+    def descriptions(self, residual_counts: Mapping[str, int]) -> Iterator[VariableDescription]:
+        """A description of every random variable."""
+        for name, site in self.sites.items():
+            if site["type"] == "sample":
+                fn, latent = site["fn"], is_latent(site)
+                kind = "latent" if latent else "factor" if site["infer"].get("is_auxiliary") else "observed"
+                shape, count = jnp.shape(site["value"]), residual_counts.get(name, 0)
+                yield VariableDescription(name, distribution_name(fn), kind, shape, count, formula_of(fn, latent))
+
+    def _sites_at(self, position: Vector) -> dict[str, dict[str, Any]]:
+        """All of NumPyro's sites at a position."""
         raw = self.layout.named(position)
         model = handlers.substitute(self._model, substitute_fn=lambda site: _constrained(raw, site))
         return dict(handlers.trace(model).get_trace(*self._args, **self._kwargs))
 
-    def values(self, position: Vector) -> dict[str, jax.Array]:
-        """What results show: latent and deterministic sites at a position, in the model's order."""
-        return {name: jnp.asarray(site["value"]) for name, site in self.at(position).items() if is_shown(site)}
-
 
 def is_latent(site: Mapping[str, Any]) -> bool:
-    """Whether a site is one of the parameters. A Delta is not: its value is known from the others'."""
+    """Whether a site is one of the parameters. A Delta is not, since the other sites determine its value."""
     return site["type"] == "sample" and not site["is_observed"] and not _is_delta(site["fn"])
 
 
-def is_shown(site: Mapping[str, Any]) -> bool:
-    """Whether a site is in results."""
+def is_in_results(site: Mapping[str, Any]) -> bool:
+    """Whether results have a site."""
     return site["type"] == "deterministic" or (site["type"] == "sample" and not site["is_observed"])
 
 
@@ -74,13 +92,22 @@ def _is_delta(fn: Any) -> bool:
     return type(fn).__name__ == "Delta"
 
 
+def _residual_site(site: Mapping[str, Any], raw: Any) -> Site:
+    fn, value = site["fn"], site["value"]
+    if value is None:  # of numpyro.factor, in some versions
+        return Site(fn, value, observed=True)
+    shape = jnp.shape(value)
+    batch = jnp.broadcast_shapes(fn.batch_shape, shape[: len(shape) - fn.event_dim])
+    return Site(fn, value, raw, not is_latent(site), batch, site["scale"])
+
+
 def _constrained(raw: Mapping[str, jax.Array], site: Mapping[str, Any]) -> Any:
-    """The value of a site whose raw value is given."""
+    """The value of a latent site, from unconstrained values by name; None for all other sites."""
     if site["type"] != "sample" or site["name"] not in raw:
         return None
     value, transform = raw[site["name"]], biject_to(site["fn"].support)
     step = site["infer"].get("_scan_current_index")
-    if step is not None:  # inside a scan each step has an entry of what is given for all
-        axes = len(site["fn"].shape()) - transform.codomain.event_dim + transform.domain.event_dim
-        value = value[step] if value.ndim > axes else value
+    if step is not None:  # inside a scan, the value has a leading axis with one entry per step
+        event_and_batch_dim = len(site["fn"].shape()) - transform.codomain.event_dim + transform.domain.event_dim
+        value = value[step] if value.ndim > event_and_batch_dim else value
     return transform(value)

@@ -4,16 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from mongepatch.frontends.pymc.data import constant_data, dims_and_coords, observed_data
-from mongepatch.frontends.pymc.model import Model
-from mongepatch.frontends.pymc.variables import Variables
+from mongepatch.frontends.pymc.model import PyMCModel
+from mongepatch.frontends.pymc.variables import PyMCVariables
 from mongepatch.frontends.residuals import describe, residual_map
 from mongepatch.targets import Target
 
 
 def build(pymc_model: Any) -> Target:
-    """The target of a model with the data that it has now."""
-    model = Model(pymc_model)
-    variables = Variables(model)
+    """The target of a model with the data that it has at this moment."""
+    model = PyMCModel(pymc_model)
+    variables = PyMCVariables(model)
     residuals, counts = residual_map(variables.at, model.layout.size)
     target = Target(
         model.log_density,
@@ -23,7 +23,7 @@ def build(pymc_model: Any) -> Target:
         constrain=model.values,
         observed_data=observed_data(pymc_model),
         constant_data=constant_data(pymc_model),
-        description=describe(variables.lines(counts)),
+        description=describe(variables.descriptions(counts)),
     )
     dims, coords = dims_and_coords(pymc_model, target)
     return replace(target, dims=dims, coords=coords)

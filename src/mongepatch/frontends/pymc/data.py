@@ -1,4 +1,4 @@
-"""The data of a PyMC model and the names of its dimensions, as PyMC gives them to ArviZ."""
+"""The data of a PyMC model and the names of its dimensions, as in PyMC's own results."""
 
 import warnings
 from typing import Any
@@ -12,7 +12,7 @@ from mongepatch.targets import Target
 def observed_data(model: Any) -> dict[str, np.ndarray]:
     """Values of observed variables, by name."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of observations that are expressions, which are left out
+        warnings.simplefilter("ignore")  # about observations that are expressions, which are left out
         return {name: np.asarray(value) for name, value in find_observations(model).items()}
 
 
@@ -22,14 +22,16 @@ def constant_data(model: Any) -> dict[str, np.ndarray]:
 
 
 def dims_and_coords(model: Any, target: Target) -> tuple[dict[str, list[str]], dict[str, list[Any]]]:
-    """Names of the dimensions of what a result holds, and labels along them."""
+    """Names of the dimensions of variables and data, and labels along them."""
     data = {**target.observed_data, **target.constant_data}
     shapes = {**target.variables, **{name: np.shape(value) for name, value in data.items()}}
     dims = {name: _dims(name, shape, model.named_vars_to_dims.get(name, ())) for name, shape in shapes.items()}
-    used = {dim for own in dims.values() for dim in own}
+    used = {dim for names in dims.values() for dim in names}
     return dims, {dim: list(labels) for dim, labels in model.coords.items() if labels is not None and dim in used}
 
 
 def _dims(name: str, shape: tuple[int, ...], given: Any) -> list[str]:
-    dims = [f"{name}_dim_{axis}" for axis in range(len(shape))]
-    return [own if dim is None else dim for dim, own in zip(given, dims, strict=True)] if given else dims
+    defaults = [f"{name}_dim_{axis}" for axis in range(len(shape))]
+    return (
+        [default if dim is None else dim for dim, default in zip(given, defaults, strict=True)] if given else defaults
+    )

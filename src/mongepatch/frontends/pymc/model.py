@@ -1,4 +1,4 @@
-"""A PyMC model as functions of flat positions: its density, and the values of its variables."""
+"""A PyMC model as functions of flat positions: its log density, and the values of its variables."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -9,16 +9,16 @@ import numpy as np
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import ModelError
-from mongepatch.frontends.pymc.checks import blame, check_fixed, check_model
+from mongepatch.frontends.pymc.checks import check_deterministic, check_model, density_error
 from mongepatch.frontends.pymc.graph import jaxified
 from mongepatch.targets.layout import Layout
 
-JITTER = 1.0
-"""Chains start within this distance of PyMC's initial point in every unconstrained coordinate, as PyMC's own do."""
+INIT_JITTER = 1.0
+"""Chains start within this distance of PyMC's initial point in every unconstrained coordinate, as in PyMC."""
 
 
-class Model:
-    """A model whose density and values can be asked for at any flat position.
+class PyMCModel:
+    """The log density and the values of a model's variables at any flat position.
 
     The coordinates are PyMC's value variables, in the order of its free variables and by their names.
     """
@@ -33,9 +33,9 @@ class Model:
         self.layout = Layout(names, tuple(value.shape for value in values))
         self._start = np.concatenate([value.ravel() for value in values])
         self._density = self._density_of(None)
-        shown = [*model.free_RVs, *model.deterministics]
-        self._shown = tuple(variable.name for variable in shown)
-        self._values = self.function(shown)
+        in_results = [*model.free_RVs, *model.deterministics]
+        self._result_names = tuple(variable.name for variable in in_results)
+        self._values = self.function(in_results)
 
     def log_density(self, position: Vector) -> Scalar:
         """ℓ with the Jacobians of all transforms."""
@@ -43,16 +43,16 @@ class Model:
         return jnp.asarray(value, position.dtype)
 
     def values(self, position: Vector) -> dict[str, jax.Array]:
-        """What results show: free and deterministic variables at a position."""
-        return dict(zip(self._shown, map(jnp.asarray, self._values(position)), strict=True))
+        """The variables of results: free and deterministic variables at a position."""
+        return dict(zip(self._result_names, map(jnp.asarray, self._values(position)), strict=True))
 
     def start(self, key: PRNGKey) -> Vector:
-        """PyMC's initial point, jittered."""
-        jitter = jax.random.uniform(key, (self.layout.size,), jnp.result_type(float), -JITTER, JITTER)
+        """PyMC's initial point with jitter."""
+        jitter = jax.random.uniform(key, (self.layout.size,), jnp.result_type(float), -INIT_JITTER, INIT_JITTER)
         return jnp.asarray(self._start, jitter.dtype) + jitter
 
     def function(self, graphs: Sequence[Any]) -> Callable[[Vector], tuple[jax.Array, ...]]:
-        """What graphs of the model's random variables are at a position."""
+        """A function from positions to the values of graphs of the model's random variables."""
         return self._at_positions(self.pymc.replace_rvs_by_values(list(graphs)) if graphs else [])
 
     def log_densities(self, variable: Any) -> Any:
@@ -64,13 +64,13 @@ class Model:
         position = jax.ShapeDtypeStruct((self.layout.size,), jnp.result_type(float))
         try:
             graph = self.pymc.logp(vars=variables)
-            check_fixed(self.pymc, graph)
+            check_deterministic(graph)
             density = self._at_positions([graph])
             jax.eval_shape(density, position)
         except ModelError:
             raise
         except Exception as error:
-            raise (error if variables else blame(self.pymc, self._density_of, error)) from error
+            raise (error if variables else density_error(self.pymc, self._density_of, error)) from error
         return density
 
     def _at_positions(self, graphs: list[Any]) -> Callable[[Vector], tuple[jax.Array, ...]]:
@@ -82,5 +82,7 @@ def _initial_point(model: Any) -> dict[str, Any]:
     try:
         point: dict[str, Any] = model.initial_point(random_seed=0)
     except Exception as error:
-        raise ModelError(f"PyMC finds no initial point for the model: {type(error).__name__}: {error}") from error
+        raise ModelError(
+            f"PyMC cannot compute an initial point of the model: {type(error).__name__}: {error}"
+        ) from error
     return point

@@ -1,4 +1,4 @@
-"""All random variables of a PyMC model at any position, as the shared table of residuals sees them."""
+"""All random variables of a PyMC model as functions of a position, for the table of residuals."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, pairwise
@@ -8,76 +8,91 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Vector
-from mongepatch.frontends.pymc.model import Model
-from mongepatch.frontends.pymc.random import Random, random_variables
-from mongepatch.frontends.residuals import Line, Site, formula_of
+from mongepatch.frontends.pymc.model import PyMCModel
+from mongepatch.frontends.pymc.random_variable import PyMCVariable, random_variables
+from mongepatch.frontends.residuals import Site, VariableDescription, formula_of
 
-TRIALS, POINTS = 20, 2
-"""Of so many random points, this many at which the density is finite tell whether a law fits a variable."""
+RANDOM_POINTS, TEST_POINTS = 20, 2
+"""Distributions are tested at two of twenty random points, if possible where the density is finite."""
 
-Arrays: TypeAlias = Callable[[Vector], list[tuple[jax.Array, ...]]]
+GraphValues: TypeAlias = Callable[[Vector], list[tuple[jax.Array, ...]]]
+"""From a position to the values of `PyMCVariable.graphs`, for each variable."""
 
 
-class Variables:
-    """All random variables of a model: their sites at any position, and lines that describe them."""
+class PyMCVariables:
+    """All random variables of a model: their sites at any position, and their descriptions."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: PyMCModel) -> None:
         self._model = model
-        self._points = _points(model)
-        self._random, self._arrays = _fitted(model, list(random_variables(model)), self._points)
+        self._points = _test_points(model)
+        self._variables, self._values = _with_distributions(model, list(random_variables(model)), self._points)
 
     def at(self, position: Vector) -> Iterator[tuple[str, Site]]:
-        """Every random variable at a position, by name; those that are made of others more than once."""
+        """Every random variable at a position, by name; one with several distributions occurs once for each."""
         raw = self._model.layout.named(position)
-        for variable, arrays in zip(self._random, self._arrays(position), strict=True):
+        for variable, arrays in zip(self._variables, self._values(position), strict=True):
             for site in variable.sites(arrays, raw.get(variable.name)):
                 yield variable.name, site
 
-    def lines(self, counts: Mapping[str, int]) -> Iterator[Line]:
-        """What there is to tell of every random variable."""
+    def descriptions(self, residual_counts: Mapping[str, int]) -> Iterator[VariableDescription]:
+        """A description of every random variable."""
         raw = self._model.layout.named(self._points[0])
-        for variable, arrays in zip(self._random, self._arrays(self._points[0]), strict=True):
+        for variable, arrays in zip(self._variables, self._values(self._points[0]), strict=True):
             formulas = dict.fromkeys(
                 getattr(site.fn, "formula", None) or formula_of(site.fn, not variable.observed)
                 for site in variable.sites(arrays, raw.get(variable.name))
             )
-            kind, count = "observed" if variable.observed else "latent", counts.get(variable.name, 0)
-            yield Line(variable.name, variable.kind, kind, jnp.shape(arrays[0]), count, "; ".join(formulas))
+            yield VariableDescription(
+                variable.name,
+                variable.distribution_name,
+                "observed" if variable.observed else "latent",
+                jnp.shape(arrays[0]),
+                residual_counts.get(variable.name, 0),
+                "; ".join(formulas),
+            )
         for potential in self._model.pymc.potentials:
-            yield Line(potential.name, "Potential", "factor", (), 0, "")
+            yield VariableDescription(potential.name, "Potential", "factor", (), 0, "")
 
 
-def _points(model: Model) -> list[Vector]:
-    points = [model.start(key) for key in jax.random.split(jax.random.key(0), TRIALS)]
+def _test_points(model: PyMCModel) -> list[Vector]:
+    points = [model.start(key) for key in jax.random.split(jax.random.key(0), RANDOM_POINTS)]
     densities = jax.jit(jax.vmap(model.log_density))(jnp.stack(points))
-    return [points[index] for index in jnp.argsort(~jnp.isfinite(densities))[:POINTS]]
+    return [points[index] for index in jnp.argsort(~jnp.isfinite(densities))[:TEST_POINTS]]
 
 
-def _fitted(model: Model, variables: list[Random], points: Sequence[Vector]) -> tuple[list[Random], Arrays]:
-    """Each variable with the first law that fits, and the values of all that residuals are made of."""
+def _with_distributions(
+    model: PyMCModel, variables: list[PyMCVariable], points: Sequence[Vector]
+) -> tuple[list[PyMCVariable], GraphValues]:
+    """Each variable with its first distribution whose residuals are finite, and the values of all graphs."""
     while True:
-        function = _arrays(model, variables)
-        seen = [(jax.jit(function)(x), model.layout.named(x)) for x in points]
-        fits = [
-            all(variable.fits(arrays[index], raw.get(variable.name)) for arrays, raw in seen)
+        function = _graph_values(model, variables)
+        values = [(jax.jit(function)(x), model.layout.named(x)) for x in points]
+        finite = [
+            all(variable.has_finite_residuals(arrays[index], raw.get(variable.name)) for arrays, raw in values)
             for index, variable in enumerate(variables)
         ]
-        if all(fits):
+        if all(finite):
             break
-        variables = [own if fit else own.with_next_law() for own, fit in zip(variables, fits, strict=True)]
-    same = [
-        all(variable.same_coordinates(arrays[index], raw.get(variable.name)) for arrays, raw in seen)
+        variables = [
+            variable if is_finite else variable.with_next_distribution()
+            for variable, is_finite in zip(variables, finite, strict=True)
+        ]
+    agree = [
+        all(variable.coordinates_agree(arrays[index], raw.get(variable.name)) for arrays, raw in values)
         for index, variable in enumerate(variables)
     ]
-    return [own._replace(has_coordinates=it_is) for own, it_is in zip(variables, same, strict=True)], function
+    return [
+        variable._replace(has_numpyro_coordinates=they_agree)
+        for variable, they_agree in zip(variables, agree, strict=True)
+    ], function
 
 
-def _arrays(model: Model, variables: Sequence[Random]) -> Arrays:
+def _graph_values(model: PyMCModel, variables: Sequence[PyMCVariable]) -> GraphValues:
     function = model.function([graph for variable in variables for graph in variable.graphs])
     ends = [0, *accumulate(len(variable.graphs) for variable in variables)]
 
-    def arrays(position: Vector) -> list[tuple[jax.Array, ...]]:
-        values = tuple(map(jnp.asarray, function(position)))
-        return [values[start:end] for start, end in pairwise(ends)]
+    def values(position: Vector) -> list[tuple[jax.Array, ...]]:
+        arrays = tuple(map(jnp.asarray, function(position)))
+        return [arrays[start:end] for start, end in pairwise(ends)]
 
-    return arrays
+    return values

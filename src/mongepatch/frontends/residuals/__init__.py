@@ -1,20 +1,19 @@
-"""Residuals of random variables: what each family of distributions gives to the residual map.
+"""Residuals of random variables: the residual function of each family of distributions.
 
-Distributions are NumPyro's here, whatever library a model is written for: each is described once.
+Distributions are NumPyro's here, whichever library a model is written for, so that each is described once.
 """
 
 from mongepatch.frontends.residuals import bounded, counts, normal, positive, sequential, tails, wrappers
-from mongepatch.frontends.residuals.describe import Line, describe, distribution_name, formula_of
+from mongepatch.frontends.residuals.describe import VariableDescription, describe, distribution_name, formula_of
 from mongepatch.frontends.residuals.registry import Family, families, family_of, register_residual
-from mongepatch.frontends.residuals.residual_map import residual_map
-from mongepatch.frontends.residuals.rows import rows
-from mongepatch.frontends.residuals.site import Rows, Site
+from mongepatch.frontends.residuals.residual_map import residual_map, residuals_of_site
+from mongepatch.frontends.residuals.site import ResidualArray, Site
 
 __all__ = [
     "Family",
-    "Line",
-    "Rows",
+    "ResidualArray",
     "Site",
+    "VariableDescription",
     "bounded",
     "counts",
     "describe",
@@ -26,7 +25,7 @@ __all__ = [
     "positive",
     "register_residual",
     "residual_map",
-    "rows",
+    "residuals_of_site",
     "sequential",
     "tails",
     "wrappers",

@@ -1,11 +1,14 @@
-"""Variables between two bounds, on a simplex, or correlations: linear in log-odds, by which such parameters move."""
+"""Variables between two bounds, on a simplex, and correlations.
+
+Residuals are linear in log-odds, the unconstrained coordinates of such variables.
+"""
 
 import jax
 import jax.numpy as jnp
 import numpyro.distributions as dist
 
 from mongepatch.frontends.residuals.registry import register_residual
-from mongepatch.frontends.residuals.site import TINY, Residual, Rows, Site
+from mongepatch.frontends.residuals.site import TINY, Residual, ResidualArray, Site
 
 
 @register_residual(dist.Beta, formula="√(ab/(a + b + 1))·(logit x − log(a/b))", of_data="½·log(a + b)")
@@ -18,11 +21,11 @@ def beta(site: Site) -> Residual:
 
 @register_residual(dist.Uniform, formula="√⅓·logit of its place between the bounds", of_data="log(high − low) instead")
 def uniform(site: Site) -> Residual:
-    """A Beta(1, 1) of the place between the bounds. Of data, what it says of the bounds: they are no further apart."""
+    """Beta(1, 1) of the relative place between the bounds. Data informs the bounds alone: they are no further apart."""
     width = site.fn.high - site.fn.low
     if site.observed:
         return jnp.log(width)
-    return site.instead(None, (site.value - site.fn.low) / width, site.raw).logit / 3**0.5
+    return site._replace(value=(site.value - site.fn.low) / width).logit / 3**0.5
 
 
 @register_residual(
@@ -31,12 +34,12 @@ def uniform(site: Site) -> Residual:
     of_data="log scale in place of the second",
 )
 def truncated(site: Site) -> Residual:
-    """The first is flat at the bounds, and bounded itself; there the curvature of the log-odds is left."""
+    """The first residual is bounded, and flat in log-odds near the bounds; the second has a slope there."""
     fn = site.fn
     z = (site.value - fn.base_dist.loc) / fn.base_dist.scale
     if site.observed:
         return [z, jnp.log(fn.base_dist.scale)]
-    return [z, site.instead(None, (site.value - fn.low) / (fn.high - fn.low), site.raw).logit / 3**0.5]
+    return [z, site._replace(value=(site.value - fn.low) / (fn.high - fn.low)).logit / 3**0.5]
 
 
 @register_residual(dist.Dirichlet, formula="√aᵢ·log(xᵢ·a₀/aᵢ), a₀ = Σ aᵢ")
@@ -51,14 +54,14 @@ def dirichlet(site: Site) -> Residual:
 def correlations(site: Site) -> Residual:
     """Partial correlations of column j are 2·Beta(b, b) − 1 with b = concentration + (D − 1 − j)/2."""
     if site.raw is None:
-        return []  # a correlation matrix as data: its parameter is the concentration alone
+        return []  # data: the only parameter is the concentration
     _, column = jnp.tril_indices(site.fn.dimension - 1)
     b = jnp.expand_dims(site.fn.concentration, -1) + (site.fn.dimension - 2 - column) / 2
-    return Rows(2 * b / jnp.sqrt(2 * b + 1) * site.raw, 1)
+    return ResidualArray(2 * b / jnp.sqrt(2 * b + 1) * site.raw, 1)
 
 
 def _log_simplex(raw: jax.Array) -> jax.Array:
-    """Log x of stick-breaking coordinates, where x itself would round to 0."""
+    """Log x from stick-breaking coordinates: finite also where x itself would round to 0."""
     odds = raw - jnp.log(jnp.arange(raw.shape[-1], 0, -1))
     ends = jnp.zeros_like(odds[..., :1])
     broken = jnp.concatenate([jax.nn.log_sigmoid(odds), ends], axis=-1)

@@ -1,7 +1,7 @@
 """Normal distributions: (x − mean)/scale.
 
-Data has one more residual, log scale: in the scale s, (x − loc)/s alone has the information z² of log s, whose mean is
-1; the Fisher information is 2. Both together have z² + 1, which is right on average and grows where s is too small.
+Data has one more residual, log scale. With z = (x − loc)/s alone, JᵀJ in log s is z², whose mean is 1, but the Fisher
+information is 2. With both it is z² + 1, which is right on average and grows where s is too small.
 """
 
 import jax
@@ -13,9 +13,9 @@ from mongepatch.frontends.residuals.registry import register_residual
 from mongepatch.frontends.residuals.site import Residual, Site
 
 
-def with_log_scale(site: Site, z: jax.Array, scale: jax.Array, share: float = 1.0) -> Residual:
-    """A residual z, and where it is of data √share·log scale, for the information of the scale that z lacks."""
-    return [z, share**0.5 * jnp.log(scale)] if site.observed else z
+def with_log_scale(site: Site, z: jax.Array, scale: jax.Array, missing: float = 1.0) -> Residual:
+    """A residual z and, for data, √missing·log scale; `missing` is the information of log scale that z lacks."""
+    return [z, missing**0.5 * jnp.log(scale)] if site.observed else z
 
 
 @register_residual(dist.Normal, formula="(x − loc)/scale", of_data="log scale")
@@ -36,13 +36,13 @@ def multivariate_normal(site: Site) -> Residual:
     of_data="log diag L",
 )
 def low_rank_normal(site: Site) -> Residual:
-    """As any multivariate normal: the factor is dense."""
+    """As any multivariate normal; the factor is dense."""
     return whitened(site, jnp.linalg.cholesky(site.fn.covariance_matrix))
 
 
 @register_residual(dist.MultivariateStudentT, formula="z/(1 + |z|²/df)^¼, z = L⁻¹(x − loc)", of_data="log diag L")
 def multivariate_student(site: Site) -> Residual:
-    """As the normal's in the bulk; far out it grows with √|z| only, as the density has less to say there."""
+    """As for the normal near the centre; in the tails, where the density is flatter, it grows with √|z|."""
     z = solve(site.fn.scale_tril, site.value - site.fn.loc)
     shrunk = z / (1 + (z**2).sum(-1, keepdims=True) / jnp.expand_dims(site.fn.df, -1)) ** 0.25
     return with_log_scale(site, shrunk, jnp.diagonal(site.fn.scale_tril, axis1=-2, axis2=-1))
@@ -50,7 +50,7 @@ def multivariate_student(site: Site) -> Residual:
 
 @register_residual(dist.MatrixNormal, formula="L⁻¹(x − loc)R⁻ᵀ, L and R the Cholesky factors of rows and columns")
 def matrix_normal(site: Site) -> Residual:
-    """Whitened from both sides."""
+    """Whitened along rows and columns."""
     fn = site.fn
     rows = jax.vmap(solve, (None, -1), -1)(fn.scale_tril_row, site.value - fn.loc)
     return jax.vmap(solve, (None, -2), -2)(fn.scale_tril_column, rows)
@@ -58,7 +58,7 @@ def matrix_normal(site: Site) -> Residual:
 
 @register_residual(dist.CAR, formula="Lᵀ(x − loc), L the Cholesky factor of the precision", of_data="log diag L")
 def conditional_autoregression(site: Site) -> Residual:
-    """LLᵀ is the precision, so that Lᵀ(x − loc) is white."""
+    """LLᵀ is the precision, so the covariance of Lᵀ(x − loc) is I."""
     factor = jnp.linalg.cholesky(site.fn.precision_matrix)
     z = jnp.einsum("...ij,...i->...j", factor, site.value - site.fn.loc)
     return with_log_scale(site, z, jnp.diagonal(factor, axis1=-2, axis2=-1))
@@ -71,5 +71,5 @@ def whitened(site: Site, factor: jax.Array) -> Residual:
 
 
 def solve(factor: jax.Array, vector: jax.Array) -> jax.Array:
-    """L⁻¹b, over all axes of either before those of matrix and vector."""
+    """L⁻¹b, broadcast over the leading axes of both."""
     return jnp.vectorize(lambda L, b: solve_triangular(L, b, lower=True), signature="(n,n),(n)->(n)")(factor, vector)

@@ -1,4 +1,4 @@
-"""A random variable of a model at one point of the parameters, as families of residuals see it."""
+"""A random variable of a model at one point of the parameters: the argument of every residual function."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -7,27 +7,27 @@ import jax.numpy as jnp
 import numpy as np
 
 TINY = float(np.finfo(np.float32).tiny)
-"""The least value that a logarithm or a root is taken of: a number in either precision, whose root is one too."""
+"""The smallest argument of logarithms and square roots: representable in single precision, as is its root."""
 
 
 class Site(NamedTuple):
-    """A distribution with its parameters, and the value that it has been given."""
+    """A distribution with its parameters, and the value of its random variable."""
 
     fn: Any
-    """The distribution."""
+    """The distribution, with NumPyro's name for this field."""
     value: Any
     """The value, in the distribution's support."""
     raw: Any = None
-    """The value in unconstrained coordinates, where the sampler moves it by these; it never saturates."""
+    """The unconstrained value, if the sampler moves the variable; unlike `value` it never rounds to a bound."""
     observed: bool = False
     """Whether the value is data."""
     batch: tuple[int, ...] = ()
     """Shape of independent copies; parameters of `fn` may have fewer axes, or axes of length 1."""
     weight: Any = None
-    """How often each of these counts: 0 where masked, the factor of `handlers.scale`; None is once each."""
+    """Factors on the log density of each copy: 0 where masked, that of `handlers.scale`; None is 1 for all."""
 
-    def instead(self, fn: Any, value: Any, raw: Any = None) -> "Site":
-        """Another variable that stands for this one, with the same shape of copies."""
+    def with_distribution(self, fn: Any, value: Any, raw: Any = None) -> "Site":
+        """A site whose residuals replace those of this one, with the same shape of copies."""
         return self._replace(fn=fn, value=value, raw=raw)
 
     @property
@@ -44,17 +44,22 @@ class Site(NamedTuple):
         return jnp.log(_at_least_tiny(value)) - jnp.log(jnp.maximum(1 - value, TINY))
 
 
-class Rows(NamedTuple):
-    """Residuals that have axes of their own, `event_dim` of them, after those of the copies."""
+class ResidualArray(NamedTuple):
+    """Residuals whose number of event axes is not that of the distribution: `event_dim`, after the axes of copies."""
 
     values: Any
     event_dim: int
 
 
 Residual: TypeAlias = Any
-"""What a family returns, one of these or a list: an array, whose last `fn.event_dim` axes belong to one copy; `Rows`; a
-`Site` whose residuals are taken instead. An array that is the same for many copies may leave their axes out: it
-is one residual times the root of their number then, which is the same metric."""
+"""What a residual function returns, one of these or a list of them:
+
+- an array, whose last `fn.event_dim` axes belong to one copy;
+- a `ResidualArray`, which says how many axes belong to one copy;
+- a `Site`, whose residuals are taken.
+
+An array that is the same for many copies may leave out their axes, or have length 1 there. It is then one residual,
+multiplied by the square root of the number of copies, which gives the same metric."""
 
 
 def _at_least_tiny(value: Any) -> jax.Array:

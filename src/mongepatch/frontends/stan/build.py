@@ -1,56 +1,57 @@
 """A Stan model as a target."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import ModelError, SettingError
-from mongepatch.frontends.stan import bridged, callbacks, density
-from mongepatch.frontends.stan.backend import Backend
-from mongepatch.frontends.stan.compiled import Compiled
-from mongepatch.frontends.stan.names import variables_of
+from mongepatch.frontends.stan import bridgestan_model, compiled_model, density
+from mongepatch.frontends.stan.bridgestan_model import BridgeStanModel
+from mongepatch.frontends.stan.compiled_model import CompiledModel
+from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
 from mongepatch.frontends.stan.source import arrays_of, data_from, program_from
 from mongepatch.targets import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.validation import whole_number
 
-RADIUS = 2.0
-"""Chains start within this distance of 0 in every unconstrained coordinate, as Stan's do."""
+INIT_RADIUS = 2.0
+"""Chains start within this distance of 0 in every unconstrained coordinate, as in Stan."""
 
 
 def build(program: Any, data: Any, seed: int, hessian: str) -> Target:
     """The target of a program with its data."""
-    given, seed = data_from(data), whole_number("seed", seed, least=0)
+    data, seed = data_from(data), whole_number("seed", seed, least=0)
     if seed >= 2**32:
-        raise SettingError(f"seed must be below 2^32, as Stan's is; it is {seed}.")
+        raise SettingError(f"seed must be below 2^32, as in Stan; it is {seed}.")
     if hessian not in ("exact", "differences"):
         raise SettingError(f'hessian must be "exact" or "differences"; it is {hessian!r}.')
-    code = program_from(program)
-    # Ours comes first: XLA calls it without Python, and it does all chains in one call.
-    if bridged.is_available() and find_spec("httpstan") is None:
-        return target_of(bridged.Bridged(code, given, seed, exact=hessian == "exact"), given, seed)
-    return target_of(Compiled(code, given, seed, exact=hessian == "exact"), given, seed)
+    # httpstan is preferred: XLA calls the library without Python, once for all chains.
+    use_bridgestan = bridgestan_model.is_available() and find_spec("httpstan") is None
+    model_type = BridgeStanModel if use_bridgestan else HTTPStanModel
+    return target_of(model_type(program_from(program), data, seed, exact=hessian == "exact"), data, seed)
 
 
-def target_of(model: Backend, data: dict[str, Any], seed: int) -> Target:
+def target_of(model: CompiledModel, data: dict[str, Any], seed: int) -> Target:
     """The target of a compiled model."""
     if model.dimension == 0:
-        raise ModelError("The Stan program has no parameters, so that there is nothing to sample.")
-    engine, number = callbacks.engine_of(model), callbacks.register(model)
+        raise ModelError("The Stan program has no parameters, so there is nothing to sample.")
+    library, model_id = compiled_model.ffi_library(model), compiled_model.register(model)
     variables = variables_of(model.columns)
 
-    def log_density(x: Vector, model: Backend = model) -> Scalar:  # callbacks find the model while this function lives
-        return density.log_density(engine, number, x)
+    def log_density(x: Vector, model: CompiledModel = model) -> Scalar:  # keeps the model alive for callbacks
+        return density.log_density(library, model_id, x)
 
     def start(key: PRNGKey) -> Vector:
-        return jax.random.uniform(key, (model.dimension,), jnp.result_type(float), -RADIUS, RADIUS)
+        return jax.random.uniform(key, (model.dimension,), jnp.result_type(float), -INIT_RADIUS, INIT_RADIUS)
 
     def constrain(x: Vector) -> dict[str, jax.Array]:
-        scalars = callbacks.draw_of(number, x, len(model.columns), seed)
-        return {name: scalars[places] for name, places in variables}
+        scalars = compiled_model.constrained_draw(model_id, x, len(model.columns), seed)
+        return {name: scalars[indices] for name, indices in variables}
 
     return Target(
         log_density,
@@ -58,10 +59,40 @@ def target_of(model: Backend, data: dict[str, Any], seed: int) -> Target:
         start,
         constrain=constrain,
         constant_data=arrays_of(data),
-        description=_described(model, variables),
+        description=_description(model, variables),
     )
 
 
-def _described(model: Backend, variables: Any) -> str:
-    lines = [f"{name}, shape {places.shape}" if places.shape else name for name, places in variables]
-    return "\n".join([*lines, f"{model.dimension} unconstrained coordinates; {model.maker}."])
+class StanVariable(NamedTuple):
+    """A variable, and the places of its entries among the scalars of a draw."""
+
+    name: str
+    indices: np.ndarray
+    """Indices of scalars, in the shape of the variable."""
+
+
+def variables_of(columns: Sequence[str]) -> list[StanVariable]:
+    """Variables from Stan's names of scalars, such as `theta.2.1`, in Stan's order.
+
+    Stan writes matrices by columns, and arrays by rows.
+    """
+    entries: dict[str, dict[tuple[int, ...], int]] = {}
+    for place, column in enumerate(columns):
+        parts = column.split(".")
+        index = tuple(int(part) - 1 for part in parts if part.isdigit())
+        name = ".".join(part for part in parts if not part.isdigit())
+        entries.setdefault(name, {})[index] = place
+    return [StanVariable(name, _index_array(places)) for name, places in entries.items()]
+
+
+def _index_array(places: dict[tuple[int, ...], int]) -> np.ndarray:
+    shape = tuple(max(indices) + 1 for indices in zip(*places, strict=True))
+    array = np.empty(shape, int)
+    for index, place in places.items():
+        array[index] = place
+    return array
+
+
+def _description(model: CompiledModel, variables: Sequence[StanVariable]) -> str:
+    lines = [f"{name}, shape {indices.shape}" if indices.shape else name for name, indices in variables]
+    return "\n".join([*lines, f"{model.dimension} unconstrained coordinates; {model.description}."])

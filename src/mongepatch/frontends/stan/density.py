@@ -1,8 +1,8 @@
-"""Stan's log density as an operation of JAX's own, which it can batch and derive, forwards and backwards.
+"""Stan's log density as a JAX primitive, which JAX can batch and differentiate in forward and reverse mode.
 
-Stan has values, gradients and products with Hessians. They are primitives, and not functions with rules of their own
-(`jax.custom_jvp`), since only a primitive can say that a Hessian is its own transpose. Third derivatives are
-differences of products; there are no fourth ones, and what would need them is NaN.
+Stan computes values, gradients and Hessian-vector products. They are primitives, and not functions with rules of their
+own (`jax.custom_jvp`), since only a primitive can state that a Hessian is its own transpose. Third derivatives are
+differences of Hessian-vector products. There are no fourth derivatives: what depends on them is NaN.
 """
 
 from typing import Any
@@ -15,96 +15,100 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 
 from mongepatch._typing import Scalar, Vector
-from mongepatch.frontends.stan.callbacks import Number, call
+from mongepatch.frontends.stan.compiled_model import ModelId, call
 
 _gradients = Primitive("stan_gradients")
 _gradients.multiple_results = True
 _products = Primitive("stan_products")
-_thirds = Primitive("stan_third_derivatives")
+_third_derivatives = Primitive("stan_third_derivatives")
 
 
-def log_density(engine: str, number: Number, x: Vector) -> Scalar:
+def log_density(library: str, model_id: ModelId, x: Vector) -> Scalar:
     """ℓ at an unconstrained position."""
-    value: Scalar = _gradients.bind(number, x, engine=engine)[0]
+    value: Scalar = _gradients.bind(model_id, x, library=library)[0]
     return value
 
 
-def _value_and_gradient(number: Number, x: jax.Array, *, engine: str) -> tuple[jax.Array, ...]:
-    return call(engine, "gradients", number, x)
+def _value_and_gradient(model_id: ModelId, x: jax.Array, *, library: str) -> tuple[jax.Array, ...]:
+    return call(library, "gradients", model_id, x)
 
 
-def _product(number: Number, x: jax.Array, v: jax.Array, *, engine: str) -> jax.Array:
-    return call(engine, "products", number, x, v)[0]
+def _product(model_id: ModelId, x: jax.Array, v: jax.Array, *, library: str) -> jax.Array:
+    return call(library, "products", model_id, x, v)[0]
 
 
-def _third(number: Number, x: jax.Array, v: jax.Array, u: jax.Array, *, engine: str) -> jax.Array:
-    """The derivative of Hv along u, from products a little ahead and behind."""
+def _third_derivative(model_id: ModelId, x: jax.Array, v: jax.Array, u: jax.Array, *, library: str) -> jax.Array:
+    """The derivative of Hv along u, by a central difference of Hessian-vector products."""
     length = jnp.max(jnp.abs(u) / jnp.maximum(jnp.abs(x), 1.0), axis=-1, keepdims=True)
     step = np.finfo(x.dtype).eps ** (1 / 3) / jnp.where(length > 0, length, 1.0)
-    ahead, behind = (_product(number, x + side * step * u, v, engine=engine) for side in (1.0, -1.0))
+    ahead, behind = (_product(model_id, x + side * step * u, v, library=library) for side in (1.0, -1.0))
     return (ahead - behind) / (2.0 * step)
 
 
-def _gradients_shapes(number: Any, x: Any, *, engine: str) -> tuple[ShapedArray, ShapedArray]:
+def _gradients_shapes(model_id: Any, x: Any, *, library: str) -> tuple[ShapedArray, ShapedArray]:
     return ShapedArray(x.shape[:-1], x.dtype), ShapedArray(x.shape, x.dtype)
 
 
-def _shape_of_x(number: Any, x: Any, *_: Any, engine: str) -> ShapedArray:
+def _shape_of_x(model_id: Any, x: Any, *_: Any, library: str) -> ShapedArray:
     return ShapedArray(x.shape, x.dtype)
 
 
-def _gradients_jvp(primals: Any, tangents: Any, *, engine: str) -> Any:
-    (number, x), (_, v) = primals, tangents
-    value, gradient = _gradients.bind(number, x, engine=engine)
-    return (value, gradient), ((gradient * v).sum(-1), _products.bind(number, x, v, engine=engine))
+def _gradients_jvp(primals: Any, tangents: Any, *, library: str) -> Any:
+    (model_id, x), (_, v) = primals, tangents
+    value, gradient = _gradients.bind(model_id, x, library=library)
+    return (value, gradient), ((gradient * v).sum(-1), _products.bind(model_id, x, v, library=library))
 
 
-def _products_jvp(primals: Any, tangents: Any, *, engine: str) -> Any:
-    (number, x, v), (_, x_change, v_change) = primals, tangents
-    changes = []
-    if not isinstance(x_change, ad.Zero):
-        changes.append(_thirds.bind(number, x, v, x_change, engine=engine))
-    if not isinstance(v_change, ad.Zero):
-        changes.append(_products.bind(number, x, v_change, engine=engine))
-    return _products.bind(number, x, v, engine=engine), sum(changes)
+def _products_jvp(primals: Any, tangents: Any, *, library: str) -> Any:
+    (model_id, x, v), (_, x_tangent, v_tangent) = primals, tangents
+    terms = []
+    if not isinstance(x_tangent, ad.Zero):
+        terms.append(_third_derivatives.bind(model_id, x, v, x_tangent, library=library))
+    if not isinstance(v_tangent, ad.Zero):
+        terms.append(_products.bind(model_id, x, v_tangent, library=library))
+    return _products.bind(model_id, x, v, library=library), sum(terms)
 
 
-def _thirds_jvp(primals: Any, tangents: Any, *, engine: str) -> Any:
-    (number, x, v, u), (_, x_change, v_change, u_change) = primals, tangents
-    changes = []
-    if not isinstance(x_change, ad.Zero):
-        changes.append(jnp.nan * x_change)
-    if not isinstance(v_change, ad.Zero):
-        changes.append(_thirds.bind(number, x, v_change, u, engine=engine))
-    if not isinstance(u_change, ad.Zero):
-        changes.append(_thirds.bind(number, x, v, u_change, engine=engine))
-    return _thirds.bind(number, x, v, u, engine=engine), sum(changes)
+def _third_derivatives_jvp(primals: Any, tangents: Any, *, library: str) -> Any:
+    (model_id, x, v, u), (_, x_tangent, v_tangent, u_tangent) = primals, tangents
+    terms = []
+    if not isinstance(x_tangent, ad.Zero):
+        terms.append(jnp.nan * x_tangent)
+    if not isinstance(v_tangent, ad.Zero):
+        terms.append(_third_derivatives.bind(model_id, x, v_tangent, u, library=library))
+    if not isinstance(u_tangent, ad.Zero):
+        terms.append(_third_derivatives.bind(model_id, x, v, u_tangent, library=library))
+    return _third_derivatives.bind(model_id, x, v, u, library=library), sum(terms)
 
 
 def _transposed(primitive: Primitive) -> Any:
-    """Derivatives are symmetric: what comes back takes the place of the vector that is not there."""
+    """Derivatives are symmetric: the cotangent takes the place of the undefined vector."""
 
-    def rule(back: Any, number: Any, x: Any, *vectors: Any, engine: str) -> Any:
-        absent = [ad.is_undefined_primal(vector) for vector in vectors]
-        if isinstance(back, ad.Zero):
-            return (None, None, *(ad.Zero(v.aval) if gone else None for v, gone in zip(vectors, absent, strict=True)))
-        filled = [back if gone else vector for vector, gone in zip(vectors, absent, strict=True)]
-        product = primitive.bind(number, x, *filled, engine=engine)
-        return (None, None, *(product if gone else None for gone in absent))
+    def rule(cotangent: Any, model_id: Any, x: Any, *vectors: Any, library: str) -> Any:
+        undefined = [ad.is_undefined_primal(vector) for vector in vectors]
+        if isinstance(cotangent, ad.Zero):
+            return (
+                None,
+                None,
+                *(ad.Zero(v.aval) if missing else None for v, missing in zip(vectors, undefined, strict=True)),
+            )
+        filled = [cotangent if missing else vector for vector, missing in zip(vectors, undefined, strict=True)]
+        product = primitive.bind(model_id, x, *filled, library=library)
+        return (None, None, *(product if missing else None for missing in undefined))
 
     return rule
 
 
 def _batched(primitive: Primitive) -> Any:
-    """One call for all: every operand but the model's number gets the new axis in front."""
+    """One call for the whole batch: every operand except the model's id gets the new axis in front."""
 
-    def rule(operands: Any, axes: Any, *, engine: str) -> Any:
+    def rule(operands: Any, axes: Any, *, library: str) -> Any:
         pairs = list(zip(operands, axes, strict=True))
         size = next(operand.shape[axis] for operand, axis in pairs if axis is not None)
-        number = operands[0] if axes[0] is None else jnp.take(operands[0], 0, axis=axes[0])
+        model_id = operands[0] if axes[0] is None else jnp.take(operands[0], 0, axis=axes[0])
         arrays = [batching.bdim_at_front(operand, axis, size) for operand, axis in pairs[1:]]
-        made = primitive.bind(number, *arrays, engine=engine)
-        return made, ((0,) * len(made) if primitive.multiple_results else 0)
+        results = primitive.bind(model_id, *arrays, library=library)
+        return results, ((0,) * len(results) if primitive.multiple_results else 0)
 
     return rule
 
@@ -112,12 +116,12 @@ def _batched(primitive: Primitive) -> Any:
 for _primitive, _function, _shapes, _jvp in (
     (_gradients, _value_and_gradient, _gradients_shapes, _gradients_jvp),
     (_products, _product, _shape_of_x, _products_jvp),
-    (_thirds, _third, _shape_of_x, _thirds_jvp),
+    (_third_derivatives, _third_derivative, _shape_of_x, _third_derivatives_jvp),
 ):
     _primitive.def_impl(_function)
     _primitive.def_abstract_eval(_shapes)
     ad.primitive_jvps[_primitive] = _jvp
     batching.primitive_batchers[_primitive] = _batched(_primitive)
     mlir.register_lowering(_primitive, mlir.lower_fun(_function, multiple_results=_primitive.multiple_results))
-for _primitive in (_products, _thirds):
+for _primitive in (_products, _third_derivatives):
     ad.primitive_transposes[_primitive] = _transposed(_primitive)

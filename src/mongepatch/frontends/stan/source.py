@@ -1,4 +1,4 @@
-"""What a user gives of a Stan model: its program and its data, each itself or in a file."""
+"""The program and the data of a Stan model, as code and dict or from files."""
 
 import json
 import re
@@ -11,14 +11,14 @@ import numpy as np
 from mongepatch.errors import DataError, ModelError
 
 
-class Program(NamedTuple):
-    """The text of a Stan program, and the folder in which its `#include`s are looked for, if it has any."""
+class StanProgram(NamedTuple):
+    """The code of a Stan program, and the folder of the files that it includes, if it includes any."""
 
     code: str
     folder: Path | None
 
 
-def program_from(program: Any) -> Program:
+def program_from(program: Any) -> StanProgram:
     """A program from its code, or from the path of a file that ends in `.stan`."""
     if isinstance(program, Path) or (isinstance(program, str) and "\n" not in program and program.endswith(".stan")):
         path = Path(program)
@@ -26,13 +26,13 @@ def program_from(program: Any) -> Program:
             code = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
             raise ModelError(f"The Stan program {path} cannot be read: {error}") from error
-        # stanc writes the folder into the model, which would be compiled again for each place that it is read from.
-        return Program(code, path.resolve().parent if "#include" in code else None)
+        # Only with includes: stanc writes the folder into the C++ code, and other C++ code is compiled again.
+        return StanProgram(code, path.resolve().parent if "#include" in code else None)
     if not isinstance(program, str) or not program.strip():
         raise ModelError(
-            f"A Stan program is given as its code, or as the path of a .stan file; it is {type(program).__name__}."
+            f"A Stan program must be its code, or the path of a .stan file; this is a {type(program).__name__}."
         )
-    return Program(program, None)
+    return StanProgram(program, None)
 
 
 def data_from(data: Any) -> dict[str, Any]:
@@ -43,36 +43,38 @@ def data_from(data: Any) -> dict[str, Any]:
         try:
             data = json.loads(Path(data).read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise DataError(f"Data are given as a dict, or as the path of a JSON file; {data}: {error}") from error
+            raise DataError(
+                f"The data of a Stan model cannot be read from {data}: {error}. Give a dict or the path of a JSON file."
+            ) from error
     if not isinstance(data, Mapping):
-        raise ModelError(f"The data of a Stan model are a dict by name; here they are a {type(data).__name__}.")
+        raise ModelError(f"The data of a Stan model must be a dict by name; this is a {type(data).__name__}.")
     return dict(data)
 
 
 def json_of(data: Mapping[str, Any]) -> str:
-    """Data as Stan reads it: truth values are whole numbers, arrays are lists."""
+    """Data in Stan's JSON format: arrays as lists, and booleans as whole numbers."""
     try:
-        return json.dumps({name: _plain(value) for name, value in data.items()})
+        return json.dumps({name: _as_json(value) for name, value in data.items()})
     except (TypeError, ValueError) as error:
-        raise ModelError(f"The data of a Stan model are numbers and arrays of them: {error}") from error
+        raise ModelError(f"The data of a Stan model must be numbers or arrays of numbers: {error}") from error
 
 
 def arrays_of(data: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """The data that are arrays of numbers, for the result."""
-    arrays = {name: np.asarray(_plain(value)) for name, value in data.items() if not isinstance(value, Mapping)}
+    """The data that are numbers or arrays of numbers, for the result."""
+    arrays = {name: np.asarray(_as_json(value)) for name, value in data.items() if not isinstance(value, Mapping)}
     return {name: array for name, array in arrays.items() if array.dtype.kind in "iuf"}
 
 
-def refusal(message: str, data: Mapping[str, Any]) -> str:
-    """Why Stan does not take the data, in a sentence, and in its own words."""
+def data_error_message(message: str, data: Mapping[str, Any]) -> str:
+    """The message of an error in the data, from Stan's own message."""
     named = re.search(r"variable name=(\w+)", message)
     if named and named[1] not in data:
-        return f"The data has no {named[1]!r}, which the Stan program asks for. Stan says: {message}"
-    return f"Stan does not take the data: {message}"
+        return f"The data has no {named[1]!r}, which the Stan program declares. Stan's message: {message}"
+    return f"Stan rejects the data: {message}"
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):  # a tuple of Stan, by the numbers of its parts
-        return {name: _plain(part) for name, part in value.items()}
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):  # a tuple of Stan: its entries by number
+        return {name: _as_json(part) for name, part in value.items()}
     array = np.asarray(value)
     return (array.astype(int) if array.dtype.kind == "b" else array).tolist()

@@ -1,4 +1,4 @@
-"""Stan programs as shared libraries, compiled with what httpstan brings and kept between runs."""
+"""Stan programs compiled to shared libraries, with the compiler and headers of httpstan, and cached."""
 
 import hashlib
 import os
@@ -14,33 +14,33 @@ import jax
 from mongepatch._cache import cache_folder, keep
 from mongepatch._extras import require
 from mongepatch.errors import ModelError
-from mongepatch.frontends.stan.source import Program
+from mongepatch.frontends.stan.source import StanProgram
 
 _FLAGS = ("-shared", "-fPIC", "-O3", "-std=c++17", "-w")
 _MACROS = ("BOOST_DISABLE_ASSERTS", "BOOST_PHOENIX_NO_VARIADIC_EXPRESSION", "STAN_THREADS", "_REENTRANT")
-_OLD_STRINGS = "_GLIBCXX_USE_CXX11_ABI=0"
-"""What httpstan's own libraries were built with."""
-_TWICE = "STAN_MODEL_FVAR_VAR"
-"""Makes densities that can be derived twice; not all functions of Stan can, its differential equations among them."""
+_STRING_ABI = "_GLIBCXX_USE_CXX11_ABI=0"
+"""The ABI of httpstan's own libraries."""
+_SECOND_DERIVATIVES = "STAN_MODEL_FVAR_VAR"
+"""Compiles second derivatives; some functions of Stan do not have them, such as its differential equation solvers."""
 _LIBRARIES = ("sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nvecserial", "tbb")
 
 
-def library_of(program: Program) -> Path:
-    """The path of a program's library, compiled now if it never was."""
+def compile_program(program: StanProgram) -> Path:
+    """The path of a program's library, which is compiled unless it is in the cache."""
     httpstan = require("httpstan", "stan", "mongepatch.from_stan")
     folder = Path(str(resources.files("httpstan")))
     bridge = resources.files("mongepatch.frontends.stan").joinpath("bridge.cpp").read_text(encoding="utf-8")
-    source = _translated(program, folder / "stanc") + bridge
+    source = _translate(program, folder / "stanc") + bridge
     versions = (httpstan.__version__, version("jaxlib"), str(folder), _compiler(), platform.platform())
     path = cache_folder("stan") / f"{_hash(source, *versions)}.so"
     if not path.is_file():
-        _compile(source, folder, path)
+        _compile_cpp(source, folder, path)
     return path
 
 
-def _translated(program: Program, stanc: Path) -> str:
-    """The program in C++, or stanc's own words on what is wrong with it."""
-    # A name for each program: C++ shares what has the same name, even between libraries.
+def _translate(program: StanProgram, stanc: Path) -> str:
+    """The program in C++. Raises with stanc's message if the program has errors."""
+    # Every program has a name of its own, since C++ shares symbols of the same name between libraries.
     name = f"model_{_hash(program.code)}"
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "model.stan"
@@ -49,32 +49,32 @@ def _translated(program: Program, stanc: Path) -> str:
         command = [str(stanc), "--name", name, "--print-cpp", *includes, file.name]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise ModelError(f"Stan cannot read the program: {done.stderr.strip()}")
+        raise ModelError(f"The Stan program has errors: {done.stderr.strip()}")
     return done.stdout
 
 
-def _compile(source: str, httpstan: Path, path: Path) -> None:
-    """Compile with second derivatives, or without them where the model has none."""
+def _compile_cpp(source: str, httpstan: Path, path: Path) -> None:
+    """Compile with second derivatives, or without them if the model does not have them."""
     with tempfile.TemporaryDirectory() as folder:
-        code, made = Path(folder) / "model.cpp", Path(folder) / "model.so"
+        code, library = Path(folder) / "model.cpp", Path(folder) / "model.so"
         code.write_text(source, encoding="utf-8")
-        for macros in ((_TWICE, *_MACROS), _MACROS):
+        for macros in ((_SECOND_DERIVATIVES, *_MACROS), _MACROS):
             command = [
-                *(_compiler(), *_FLAGS, *(f"-D{macro}" for macro in (*macros, _OLD_STRINGS))),
-                *(f"-I{httpstan / 'include'}", f"-I{jax.ffi.include_dir()}", str(code), "-o", str(made)),
+                *(_compiler(), *_FLAGS, *(f"-D{macro}" for macro in (*macros, _STRING_ABI))),
+                *(f"-I{httpstan / 'include'}", f"-I{jax.ffi.include_dir()}", str(code), "-o", str(library)),
                 *(f"-L{httpstan / 'lib'}", f"-Wl,-rpath,{httpstan / 'lib'}", *(f"-l{name}" for name in _LIBRARIES)),
             ]
             try:
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
             except OSError as error:
                 raise ModelError(
-                    f"A Stan model needs a C++ compiler, and {_compiler()!r} cannot be run: {error}. Install one, such "
-                    "as g++, or name it in the environment variable CXX."
+                    f"Stan models need a C++ compiler, and {_compiler()!r} cannot be run: {error}. Install one, such "
+                    "as g++, or set the environment variable CXX to yours."
                 ) from error
             if done.returncode == 0:
-                keep(path, made.read_bytes())
+                keep(path, library.read_bytes())
                 return
-    raise ModelError(f"The C++ compiler refuses the model: {done.stderr[:2000].strip()}")
+    raise ModelError(f"The C++ compiler fails on the Stan model: {done.stderr[:2000].strip()}")
 
 
 def _compiler() -> str:

@@ -21,11 +21,11 @@ from mongepatch.trajectories import NUTS, Trajectory
 from mongepatch.validation import number_at_least_zero
 
 _STARTS = 32
-"""Starting points that are tried for each chain, as one may lie where the density is not finite."""
+"""Number of starting points to try per chain: the log density may not be finite at some of them."""
 
 
 class PatchState(NamedTuple):
-    """A chain between two draws: the draw, what there is to know about it, and what warm-up has found so far."""
+    """The state of a chain: the last draw, its statistics, and the state of the adaptation."""
 
     i: Any
     z: dict[str, jax.Array]
@@ -42,18 +42,23 @@ class PatchState(NamedTuple):
 
 
 class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
-    """NUTS in the patch of a model, for `numpyro.infer.MCMC`: `MCMC(PatchNUTS(model), num_warmup=…, num_samples=…)`.
+    """NUTS in the patch of a model, a kernel for `numpyro.infer.MCMC`.
 
-    In warm-up dual averaging finds the step size, and windows of growing length the variances that are the metric's
-    base. `mongepatch.sample` finds more: whether a patch pays, its α, and the length of trajectories.
+    In warm-up, dual averaging tunes the step size, and windows of growing length estimate the variances, the diagonal
+    of M⁻¹. `mongepatch.sample` also chooses the metric, its α and the length of trajectories.
+
+    Example:
+        >>> mcmc = MCMC(PatchNUTS(model), num_warmup=500, num_samples=500)
+        >>> mcmc.run(jax.random.key(0), y=y)
+        >>> draws = mcmc.get_samples()
 
     Args:
         model: a NumPyro model; its arguments are those of `MCMC.run`.
-        alpha: α of the patch M + α²JᵀJ of the model's residuals; a model without residuals is left with M.
-        metric: makes another metric of the target and a vector of variances, the diagonal of M⁻¹.
-        trajectory: how far to go before the next draw.
-        step_size: ε to begin with.
-        target_accept_prob: the acceptance rate that the step size is found for.
+        alpha: α of the patch M + α²JᵀJ of the model's residuals. A model without residuals has the metric M.
+        metric: a function from the target and the variances to another metric.
+        trajectory: the trajectory of each draw; `NUTS()` by default.
+        step_size: the initial step size ε.
+        target_accept_prob: the acceptance rate that the step size is tuned for.
     """
 
     sample_field = "z"
@@ -78,16 +83,16 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         self._patch: Patch | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: not what a run makes of the model, which is made again."""
+        """What is pickled: all but the target, the metric and the adaptation, which each run makes again."""
         return {**self.__dict__, "_adapt": None, "_target": None, "_patch": None}
 
     @property
     def default_fields(self) -> tuple[str, ...]:
-        """What is kept of every draw."""
+        """Fields that are kept for every draw."""
         return ("z", "diverging")
 
     def get_diagnostics_str(self, state: PatchState) -> str:
-        """How it goes, for the progress bar."""
+        """The text of the progress bar."""
         step_size = state.adapt_state.step_size
         return f"{state.num_steps} steps of size {step_size:.2e}. acc. prob={state.mean_accept_prob:.2f}"
 
@@ -113,17 +118,17 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
             first = jax.vmap(first, (0, None if init_params is None else 0))
         state = first(rng_key, init_params)
         if not isinstance(state.potential_energy, jax.core.Tracer) and not jnp.isfinite(state.potential_energy).all():
-            raise LogDensityError("The log density is not finite where a chain starts: give init_params.")
+            raise LogDensityError("The log density is not finite where a chain starts. Give init_params.")
         return state
 
     def sample(self, state: PatchState, model_args: Any, model_kwargs: Any) -> PatchState:
         """The next state."""
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model_args, model_kwargs))):
-            raise ModelError("PatchNUTS has its data from MCMC.run once and for all: leave jit_model_args=False.")
+            raise ModelError("PatchNUTS reads the model's arguments when MCMC.run begins: leave jit_model_args=False.")
         return self._next(state) if is_prng_key(state.rng_key) else jax.vmap(self._next)(state)
 
     def postprocess_fn(self, model_args: Any, model_kwargs: Any) -> Callable[[dict[str, jax.Array]], Any]:
-        """Makes the model's variables, deterministic sites included, of unconstrained values."""
+        """A function from unconstrained values to the model's variables, deterministic sites included."""
         constrain = self.target.constrain
         assert constrain is not None  # a model's target has one
         return lambda z: constrain(_flat(self.target, z))
@@ -132,7 +137,7 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
     def target(self) -> Target:
         """The model with the arguments of the run."""
         if self._target is None:
-            raise ModelError("PatchNUTS knows its model's arguments after MCMC.run has begun.")
+            raise ModelError("PatchNUTS has no target before MCMC.run gives it the model's arguments.")
         return self._target
 
     def _patch_of(self, target: Target) -> Patch | None:

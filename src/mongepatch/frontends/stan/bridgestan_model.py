@@ -1,4 +1,4 @@
-"""A model compiled by BridgeStan, where that is installed with its sources and httpstan is not."""
+"""A Stan model compiled by BridgeStan, where that is installed with its sources and httpstan is not."""
 
 import hashlib
 import os
@@ -11,54 +11,55 @@ import numpy as np
 
 from mongepatch._cache import cache_folder, keep
 from mongepatch.errors import ModelError
-from mongepatch.frontends.stan.backend import numbers
-from mongepatch.frontends.stan.source import Program, json_of, refusal
+from mongepatch.frontends.stan.compiled_model import model_ids
+from mongepatch.frontends.stan.source import StanProgram, data_error_message, json_of
 
-_MAKE = ("STAN_THREADS=True", "BRIDGESTAN_AD_HESSIAN=True")
-"""Callbacks come from threads of XLA; and products with Hessians are to be exact."""
+_THREADS, _EXACT_HESSIANS = "STAN_THREADS=True", "BRIDGESTAN_AD_HESSIAN=True"
+"""Arguments of make. XLA calls back from several threads."""
 
 
 def is_available() -> bool:
-    """Whether BridgeStan is installed, and its sources are where it looks for them: nothing is downloaded."""
+    """Whether BridgeStan is installed and its sources are where it looks for them. Nothing is downloaded."""
     if find_spec("bridgestan") is None:
         return False
     from bridgestan.download import CURRENT_BRIDGESTAN
 
-    places = (os.environ.get("BRIDGESTAN"), CURRENT_BRIDGESTAN)
-    return any(place and (Path(place) / "Makefile").is_file() for place in places)
+    folders = (os.environ.get("BRIDGESTAN"), CURRENT_BRIDGESTAN)
+    return any(folder and (Path(folder) / "Makefile").is_file() for folder in folders)
 
 
-class Bridged:
+class BridgeStanModel:
     """A Stan model with its data, compiled by BridgeStan."""
 
-    maker = "compiled by BridgeStan, products with Hessians by BridgeStan"
+    description = "compiled by BridgeStan, Hessian-vector products by BridgeStan"
     library = ""
 
-    def __init__(self, program: Program, data: Mapping[str, Any], seed: int, *, exact: bool = True) -> None:
+    def __init__(self, program: StanProgram, data: Mapping[str, Any], seed: int, *, exact: bool = True) -> None:
         import bridgestan
 
         name = hashlib.blake2b(f"{exact}\n{program.code}".encode(), digest_size=16).hexdigest()
         file = cache_folder("bridgestan") / f"mongepatch_{name}.stan"
-        if not file.is_file():  # a new date would have it compiled again
+        if not file.is_file():  # a new modification time would have it compiled again
             keep(file, program.code)
         includes = [f"--include-paths={program.folder}"] if program.folder else []
         try:
-            library = bridgestan.compile_model(file, stanc_args=includes, make_args=list(_MAKE if exact else _MAKE[:1]))
+            make_args = [_THREADS, _EXACT_HESSIANS] if exact else [_THREADS]
+            library = bridgestan.compile_model(file, stanc_args=includes, make_args=make_args)
         except RuntimeError:
-            try:  # not all of Stan can be derived twice: BridgeStan then differences gradients by itself
-                library = bridgestan.compile_model(file, stanc_args=includes, make_args=list(_MAKE[:1]))
+            try:  # not all of Stan is twice differentiable; BridgeStan then uses differences of gradients
+                library = bridgestan.compile_model(file, stanc_args=includes, make_args=[_THREADS])
             except RuntimeError as error:
-                raise ModelError(f"BridgeStan cannot compile the program: {error}") from error
+                raise ModelError(f"BridgeStan cannot compile the Stan program: {error}") from error
         try:
             self._model = bridgestan.StanModel(library, json_of(data), seed=seed, warn=False)
         except RuntimeError as error:
-            raise ModelError(refusal(str(error), data)) from error
-        self.number = next(numbers)
+            raise ModelError(data_error_message(str(error), data)) from error
+        self.model_id = next(model_ids)
         self.dimension = int(self._model.param_unc_num())
         self.columns = tuple(self._model.param_names(include_tp=True, include_gq=True))
 
     def gradients(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """See `Backend`."""
+        """See `CompiledModel`."""
         values, gradients = np.full(len(x), -np.inf), np.full_like(x, np.nan)
         for i, row in enumerate(x):
             try:
@@ -68,7 +69,7 @@ class Bridged:
         return values, gradients
 
     def products(self, x: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """See `Backend`."""
+        """See `CompiledModel`."""
         products = np.full_like(x, np.nan)
         for i, (row, vector) in enumerate(zip(x, v, strict=True)):
             try:
@@ -78,12 +79,12 @@ class Bridged:
         return products
 
     def constrain(self, x: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """See `Backend`."""
-        made = np.full((len(x), len(self.columns)), np.nan)
+        """See `CompiledModel`."""
+        scalars = np.full((len(x), len(self.columns)), np.nan)
         for i, (row, seed) in enumerate(zip(x, seeds, strict=True)):
             try:
                 rng = self._model.new_rng(int(seed))
-                made[i] = self._model.param_constrain(row, include_tp=True, include_gq=True, rng=rng)
+                scalars[i] = self._model.param_constrain(row, include_tp=True, include_gq=True, rng=rng)
             except RuntimeError:
                 continue
-        return made
+        return scalars

@@ -1,4 +1,4 @@
-"""PyMC's distributions as those of NumPyro's that have the same law."""
+"""PyMC's distributions as the same distributions of NumPyro."""
 
 from pathlib import Path
 
@@ -85,31 +85,31 @@ FAMILIES = {
 
 
 LEFT_OUT = {"CAR": -np.log(2 * np.pi)}
-"""Constants that PyMC leaves out of a density."""
+"""Constants that PyMC leaves out of a log density."""
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning")  # of PyTensor to PyMC
 @pytest.mark.parametrize("name", FAMILIES)
-def test_laws_are_pymcs(name):
-    """The distribution of NumPyro's that a variable's residuals are made by has its density.
+def test_densities_are_pymcs(name):
+    """The NumPyro distribution that gives a variable's residuals has the variable's density.
 
-    Nearly: PyTensor takes logarithms of constants in single precision.
+    The tolerance is for PyTensor, which takes logarithms of constants in single precision.
     """
-    from mongepatch.frontends.pymc.laws import find
+    from mongepatch.frontends.pymc.distributions import convert
 
     variable = FAMILIES[name]()
     values = pm.draw(variable, 5, random_seed=1)
-    law = find(variable)
-    arrays = [jnp.asarray(graph.eval(), float) for graph in law.parameters]
+    distribution = convert(variable)
+    arrays = [jnp.asarray(graph.eval(), float) for graph in distribution.parameters]
     value = variable.type()
     theirs = pm.compile([value], pm.logp(variable, value).sum())
     for x in values:
-        sites = law.sites(arrays, jnp.asarray(x), None)
+        sites = distribution.sites(arrays, jnp.asarray(x), None)
         mine = sum(jnp.sum(site.fn.log_prob(site.value)) for site in sites)
         assert float(mine) == pytest.approx(float(theirs(x)) + LEFT_OUT.get(name, 0.0), rel=1e-6, abs=1e-6)
 
 
-UNLISTED = {
+UNKNOWN = {
     "ExGaussian": lambda mu, **of: pm.ExGaussian("z", mu=mu, sigma=1.0, nu=1.0, **of),
     "SkewNormal": lambda mu, **of: pm.SkewNormal("z", alpha=2.0, mu=mu, sigma=1.0, **of),
     "Wald": lambda mu, **of: pm.Wald("z", mu=pm.math.exp(mu), lam=2.0, **of),
@@ -121,13 +121,13 @@ UNLISTED = {
 }
 
 
-@pytest.mark.parametrize("name", UNLISTED)
+@pytest.mark.parametrize("name", UNKNOWN)
 @pytest.mark.parametrize("given", [{}, {"observed": 0.4}], ids=["free", "data"])
-def test_what_the_table_does_not_have_falls_back(name, given):
-    """The page says that no model is refused for the want of a residual."""
+def test_unknown_distributions_get_the_fallback(name, given):
+    """The page says that a missing residual is never an error."""
     with pm.Model() as model:
         mu = pm.Normal("mu", 0, 1)
-        UNLISTED[name](mu, **given)
+        UNKNOWN[name](mu, **given)
         pm.Normal("y", mu, 1, observed=0.3)
     target = mp.from_pymc(model)
     assert ("its log density" if given else "its unconstrained value") in target.describe()
@@ -139,16 +139,16 @@ def test_what_the_table_does_not_have_falls_back(name, given):
 
 
 def test_partial_correlations_are_numpyros_coordinates():
-    from mongepatch.frontends.pymc.laws.vectors import partial_correlations
+    from mongepatch.frontends.pymc.distributions.vectors import partial_correlations
 
     factor = dist.LKJCholesky(4, 1.0).sample(jax.random.key(0), (3,))
     raw = dist.transforms.CorrCholeskyTransform().inv(factor)
     np.testing.assert_allclose(partial_correlations(factor * jnp.array([1.0, 2.0, 0.5, 3.0])[:, None]), raw, rtol=1e-8)
 
 
-def test_every_law_is_on_the_page():
-    from mongepatch.frontends.pymc.laws import READERS
+def test_every_distribution_is_on_the_page():
+    from mongepatch.frontends.pymc.distributions import CONVERTERS
 
     page = (Path(__file__).parent.parent / "docs/pymc.md").read_text(encoding="utf-8")
-    names = {name for name in dir(pm) if getattr(getattr(pm, name), "rv_type", None) in READERS}
+    names = {name for name in dir(pm) if getattr(getattr(pm, name), "rv_type", None) in CONVERTERS}
     assert {name for name in names if name not in page} <= {"Lognormal"}  # an alias
