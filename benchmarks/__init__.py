@@ -1,1 +1,1 @@
-"""Measurements that the documentation quotes, one module each; run by `mongepatch bench …`."""
+"""Measurements that the documentation quotes, one module or folder each; `python -m benchmarks NAME` runs one."""

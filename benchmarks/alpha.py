@@ -1,4 +1,4 @@
-"""Two ways to find α, beside each other: a tournament of effective draws, and the curvature where it is largest."""
+"""Two ways to choose α: a tournament by effective draws, and the largest curvature."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch import datasets
-from mongepatch.bench.tables import show
 from mongepatch.chains import Runner, Settings
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Monge, fitted
+from mongepatch.paper.console import print_table
 from mongepatch.program import trace_density
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.starts import starting_states
@@ -22,11 +22,11 @@ from mongepatch.warmup.stiffness import stiffness
 from mongepatch.warmup.trial import Trial, attempt, climb
 
 ALPHAS = (0.03, 0.1, 0.3, 1.0, 3.0)
-"""Values that the tournament tries, from the middle to the better side."""
+"""Values in the tournament, which starts in the middle and moves to the better side."""
 BASICS, TRIAL, TRIALS = 350, 60, 4
-"""Draws before either, draws of each trial, and how many trials there are."""
+"""Draws before either, draws of each trial, and number of trials."""
 MARGIN = 1.2
-"""How much more than α = 0 another must be worth to win."""
+"""Factor by which another α must be more efficient than α = 0 to win."""
 
 
 def rehearse(target: Target, seed: int, chains: int = 4) -> Rehearsal:
@@ -45,13 +45,13 @@ def rehearse(target: Target, seed: int, chains: int = 4) -> Rehearsal:
 
 
 def by_curvature(rehearsal: Rehearsal) -> float:
-    """What warm-up does."""
+    """α as warm-up chooses it."""
     metric: Any = rehearsal.settings.metric
     return alpha_for(stiffness(rehearsal.recent_positions(), rehearsal.runner.density, metric.inverse_mass))[0]
 
 
 def by_tournament(rehearsal: Rehearsal) -> float:
-    """The α of most effective draws for their gradient-equivalents, in short runs of each."""
+    """The α with the most effective draws per gradient-equivalent in short runs."""
     flat: Any = rehearsal.settings.metric
     zero = attempt(rehearsal, rehearsal.settings, TRIAL)
 
@@ -63,7 +63,7 @@ def by_tournament(rehearsal: Rehearsal) -> float:
 
 
 def run(seeds: Sequence[int] = range(5)) -> dict[str, list[float]]:
-    """Print what both find on funnels and regressions; return what the curvature finds."""
+    """Print the choices of both on funnels and regressions; return those by curvature."""
     targets = {f"funnel, D = {dimension}": funnel(dimension) for dimension in (1, 3, 10)}
     targets |= {name: datasets.load(name).target() for name in ("heart", "german")}
     rows, found = [], {}
@@ -72,10 +72,10 @@ def run(seeds: Sequence[int] = range(5)) -> dict[str, list[float]]:
         found[name] = [by_curvature(rehearsal) for rehearsal in rehearsals]
         tournament = [by_tournament(rehearsal) for rehearsal in rehearsals]
         rows.append((name, *(" ".join(f"{alpha:.2g}" for alpha in alphas) for alphas in (found[name], tournament))))
-    show(
+    print_table(
         f"α for {len(seeds)} seeds",
         ("", "by curvature", "by a tournament"),
         rows,
-        [f"After {BASICS} draws of NUTS in the Euclidean metric. A tournament takes {TRIALS} × {TRIAL} draws more."],
+        [f"After {BASICS} draws of NUTS in the Euclidean metric. A tournament takes another {TRIALS} × {TRIAL} draws."],
     )
     return found

@@ -1,4 +1,4 @@
-"""What the checks of implicit steps are for: Neal's funnel in the Fisher metric, with them and without."""
+"""The effect of checks on implicit steps: Neal's funnel in the Fisher metric, with and without them."""
 
 import warnings
 from typing import Any, NamedTuple
@@ -7,11 +7,11 @@ import jax
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.tables import show
 from mongepatch.errors import SamplingWarning
 from mongepatch.integrators import FixedPoint, GeneralizedLeapfrog, Implicit, ImplicitMidpoint
 from mongepatch.kernels import RMHMC
 from mongepatch.metrics import Fisher
+from mongepatch.paper.console import print_table
 from mongepatch.sampling import sample
 from mongepatch.targets import neal_funnel
 from mongepatch.trajectories import Static
@@ -22,7 +22,7 @@ TIME = 3.0
 TRUTH = 9.0
 """E[v²]."""
 FEW = FixedPoint(max_iterations=3, free_iterations=3, max_newton=0)
-"""Plain iteration that is cut short, as in samplers that take a fixed number of iterations for enough."""
+"""Fixed-point iteration that stops early, as in samplers with a fixed number of iterations."""
 INTEGRATORS: dict[str, Implicit] = {
     "leapfrog": GeneralizedLeapfrog(),
     "midpoint": ImplicitMidpoint(),
@@ -32,19 +32,19 @@ INTEGRATORS: dict[str, Implicit] = {
 
 
 class Estimate(NamedTuple):
-    """E[v²] as a run found it."""
+    """E[v²] from a run."""
 
     mean: float
     standard_error: float
     acceptance: float
     failed: float
-    """Share of trajectories with a step that did not converge or reverse."""
+    """Fraction of trajectories with a step that did not converge or reverse."""
     warned: bool
-    """Whether the run said that it must not be trusted."""
+    """Whether the run warned that its draws must not be trusted."""
 
     @property
     def standard_errors_off(self) -> float:
-        """How far from the truth."""
+        """Deviation from the truth, in standard errors."""
         return abs(self.mean - TRUTH) / self.standard_error
 
 
@@ -73,7 +73,7 @@ def ours(integrator: Implicit, step_size: float, draws: int, seed: int = 0) -> E
 
 def blackjax_rmhmc(step_size: float, draws: int, seed: int = 0) -> Estimate:
     """E[v²] from eight chains of BlackJAX's RMHMC, which solves its steps to 1e-6 and checks nothing."""
-    blackjax, target = require("blackjax", "baselines", "This benchmark"), neal_funnel(1)
+    blackjax, target = require("blackjax", "sample", "This benchmark"), neal_funnel(1)
     algorithm = blackjax.rmhmc(target.logdensity, step_size, target.information, round(TIME / step_size))
 
     def chain(key: jax.Array, start: jax.Array) -> Any:
@@ -90,7 +90,7 @@ def blackjax_rmhmc(step_size: float, draws: int, seed: int = 0) -> Estimate:
 
 
 def run(draws: int = 5000) -> None:
-    """Print the table."""
+    """Print E[v²] of every integrator and step size."""
     rows = []
     for step_size in STEP_SIZES:
         found = {name: ours(integrator, step_size, draws) for name, integrator in INTEGRATORS.items()}
@@ -107,7 +107,7 @@ def run(draws: int = 5000) -> None:
                     "yes" if estimate.warned else "no",
                 )
             )
-    show(
+    print_table(
         f"E v² = 9 of Neal's funnel with one x, RMHMC in the Fisher metric, 8 × {draws:,} draws, time {TIME:g}",
         ("", "E v²", "s.e.", "s.e. off", "accepted", "failed", "warned"),
         rows,

@@ -1,19 +1,20 @@
-"""Every kernel on the paper's regressions and funnels: what a draw costs, and what it is worth."""
+"""Every kernel on the paper's regressions and funnels: cost and effective sizes."""
 
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.measures.names import check_problems
 from mongepatch import baselines, datasets
-from mongepatch.bench.effective import smallest_ess
-from mongepatch.bench.names import check_problems
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.tables import show
 from mongepatch.errors import DataError
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
 from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
-from mongepatch.targets import Target, funnel, preset
+from mongepatch.paper.console import print_table
+from mongepatch.paper.presets import preset
+from mongepatch.paper.quiet import sample_quietly
+from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.targets import Target, funnel
 from mongepatch.trajectories import NUTS, Static, Trajectory
 
 if TYPE_CHECKING:
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
 REGRESSIONS, FUNNELS = ("heart", "german", "australian"), (1, 5)
 PROBLEMS = (*REGRESSIONS, *(f"funnel-{dimension}" for dimension in FUNNELS))
 ACCEPTANCE = 0.8
-"""What step sizes without a preset are found for, in warm-up."""
+"""Target acceptance of step sizes that warm-up tunes, where the paper has none."""
 WARMUP = 200
-"""Draws of a warm-up, at least."""
+"""Warm-up draws, at least."""
 
 
-class Problem(NamedTuple):
+class KernelProblem(NamedTuple):
     """A target with the metrics that suit it."""
 
     name: str
@@ -41,20 +42,20 @@ class Problem(NamedTuple):
 
 
 class Contender(NamedTuple):
-    """A way to sample a problem."""
+    """A sampler of a problem."""
 
     name: str
     kernel: Kernel
     metric: Metric
     trajectory: Trajectory | None
     step_size: float | None
-    """None where it is to be found."""
-    share: float = 1.0
-    """Of the draws asked for, which are fewer where they take thousands of products each."""
+    """None where warm-up tunes it."""
+    fraction: float = 1.0
+    """Fraction of the requested draws; smaller where a draw takes thousands of products."""
 
 
-def problems(names: Sequence[str] = PROBLEMS) -> Iterator[Problem]:
-    """The three logistic regressions, as far as their data can be had, and two funnels."""
+def problems(names: Sequence[str] = PROBLEMS) -> Iterator[KernelProblem]:
+    """The three logistic regressions, as far as their data are available, and two funnels."""
     for name in REGRESSIONS:
         if name not in names:
             continue
@@ -64,14 +65,14 @@ def problems(names: Sequence[str] = PROBLEMS) -> Iterator[Problem]:
             print(f"{name} is left out: {error}")
             continue
         precision = 0.25 * len(data.outcomes)
-        yield Problem(name, data.target(), Monge(0.01), Fisher.logistic(data.design), name, precision)
+        yield KernelProblem(name, data.target(), Monge(0.01), Fisher.logistic(data.design), name, precision)
     for dimension in FUNNELS:
         name, target = f"funnel-{dimension}", funnel(dimension)
         if name in names:
-            yield Problem(name, target, Monge(1.0), Fisher(target.information), name, 1.0)
+            yield KernelProblem(name, target, Monge(1.0), Fisher(target.information), name, 1.0)
 
 
-def contenders(problem: Problem) -> Iterator[Contender]:
+def contenders(problem: KernelProblem) -> Iterator[Contender]:
     """Every kernel in the metrics that it is used with, at the paper's settings where it has any."""
     regression = not problem.preset.startswith("funnel")
     monge = preset(f"{problem.preset}-lmc-monge" if regression else problem.preset)
@@ -84,10 +85,10 @@ def contenders(problem: Problem) -> Iterator[Contender]:
     yield Contender("HMC, settings of LMC-Monge", LMC(), euclidean, static, monge.step_size)
     yield Contender("LMC-Monge", LMC(), problem.monge, static, monge.step_size)
     short = Static(6)
-    for name, kernel, known, share in (("LMC-Fisher", LMC(), fisher, 1.0), ("RMHMC-Fisher", RMHMC(), rmhmc, 0.25)):
+    for name, kernel, known, fraction in (("LMC-Fisher", LMC(), fisher, 1.0), ("RMHMC-Fisher", RMHMC(), rmhmc, 0.25)):
         trajectory = short if known is None else Static(known.num_steps)
-        yield Contender(name, kernel, problem.fisher, trajectory, None if known is None else known.step_size, share)
-    yield Contender("RMHMC-Monge", RMHMC(), problem.monge, static, monge.step_size, share=0.25)
+        yield Contender(name, kernel, problem.fisher, trajectory, None if known is None else known.step_size, fraction)
+    yield Contender("RMHMC-Monge", RMHMC(), problem.monge, static, monge.step_size, fraction=0.25)
     explicit = ExplicitRMHMC(stiffness=problem.stiffness)
     yield Contender("explicit RMHMC-Fisher", explicit, problem.fisher, short, None)
     for name, metric in (("Monge", problem.monge), ("Fisher", problem.fisher)):
@@ -97,10 +98,10 @@ def contenders(problem: Problem) -> Iterator[Contender]:
 
 
 def measure(
-    problem: Problem, contender: Contender, init: np.ndarray | None, draws: int, seed: int
+    problem: KernelProblem, contender: Contender, init: np.ndarray | None, draws: int, seed: int
 ) -> tuple[float, "DataTree"]:
-    """The step size, and draws made with it."""
-    draws = round(contender.share * draws)
+    """The step size, and the result."""
+    draws = round(contender.fraction * draws)
     tree = sample_quietly(
         problem.target,
         init,
@@ -147,13 +148,23 @@ def run(draws: int = 1000, seed: int = 0, only: Sequence[str] = ()) -> None:
         ]
         steps = float(np.mean(baseline["sample_stats"]["step_size"]))
         rows.append(row("BlackJAX NUTS, its warm-up", steps, baseline))
-        show(
+        print_table(
             f"{problem.name}: {problem.target.dimension} parameters",
-            ("", "draws", "ε", "accepted", "failed", "grads a draw", "least ESS", "ESS a second", "ESS per 1000 grads"),
+            (
+                "",
+                "draws",
+                "ε",
+                "accepted",
+                "failed",
+                "grads per draw",
+                "least ESS",
+                "ESS per second",
+                "ESS per 1000 grads",
+            ),
             rows,
             [
                 "least ESS: of bulk, tail and squares, over all parameters. grads: gradient-equivalents. "
                 f"ε is the paper's, or accepts about {ACCEPTANCE:.0%}; BlackJAX's also has an adapted mass matrix.",
-                "Regressions start near the mean: in the tails, implicit steps of the paper's length have no solution.",
+                "Regressions start near the mean: in the tails, implicit steps of the paper's size have no solution.",
             ],
         )

@@ -1,4 +1,4 @@
-"""What one step of LMC on a residual patch costs, beside a leapfrog step of the same density."""
+"""Time of one step of LMC on a residual patch, compared with a leapfrog step of the same density."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,17 +7,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.measures.timing import seconds_of
+from benchmarks.measures.trajectories import trajectory
 from mongepatch._typing import Scalar, Vector
-from mongepatch.bench.methods import HMC, Method
-from mongepatch.bench.tables import show
-from mongepatch.bench.timing import seconds_of
-from mongepatch.bench.trajectories import trajectory
 from mongepatch.metrics import Patch, fitted
+from mongepatch.paper.console import print_table
+from mongepatch.paper.methods import HMC, Method
 
 STEP_SIZE, ALPHA, NUM_STEPS = 1e-3, 1.0, 2000
 
 
-class Model(NamedTuple):
+class NormalModel(NamedTuple):
     """A model in which every random variable is normal given others: its density follows from its residuals."""
 
     name: str
@@ -31,7 +31,7 @@ class Model(NamedTuple):
         return -0.5 * (self.residuals(x) ** 2).sum() - self.log_scales(x)
 
 
-def schools(name: str, groups: int) -> Model:
+def schools(name: str, groups: int) -> NormalModel:
     """Effects of groups around a mean, written centred, one observation each: mean, log scale, effects."""
     rng = np.random.default_rng(groups)
     observed, sd = rng.normal(5.0, 12.0, groups), rng.uniform(9.0, 18.0, groups)
@@ -40,10 +40,10 @@ def schools(name: str, groups: int) -> Model:
         hyper = jnp.stack([x[0] / 5.0, x[1]])
         return jnp.concatenate([hyper, (x[2:] - x[0]) * jnp.exp(-x[1]), (observed - x[2:]) / sd])
 
-    return Model(name, groups + 2, residuals, lambda x: groups * x[1])
+    return NormalModel(name, groups + 2, residuals, lambda x: groups * x[1])
 
 
-def varying_slopes(groups: int = 12, each: int = 8, shared: int = 6) -> Model:
+def varying_slopes(groups: int = 12, each: int = 8, shared: int = 6) -> NormalModel:
     """A regression with an intercept and a slope for each group, all scales unknown."""
     rng = np.random.default_rng(0)
     group = np.repeat(np.arange(groups), each)
@@ -62,14 +62,14 @@ def varying_slopes(groups: int = 12, each: int = 8, shared: int = 6) -> Model:
     def log_scales(x: Vector) -> Scalar:
         return groups * (x[2] + x[3]) + len(group) * x[4]
 
-    return Model(f"{groups} groups, varying slopes", 5 + shared + 2 * groups, residuals, log_scales)
+    return NormalModel(f"{groups} groups, varying slopes", 5 + shared + 2 * groups, residuals, log_scales)
 
 
 MODELS = (schools("eight schools", 8), varying_slopes(), schools("100 groups", 100))
 
 
 def run(chains: int = 4, rounds: int = 11) -> dict[str, float]:
-    """Print the table; return microseconds a step and chain on the patch."""
+    """Print the table; return microseconds per step and chain on the patch."""
     rows, found = [], {}
     for model in MODELS:
         position = 0.1 * jax.random.normal(jax.random.key(1), (chains, model.dimension))
@@ -91,8 +91,8 @@ def run(chains: int = 4, rounds: int = 11) -> dict[str, float]:
             )
         )
         found[model.name] = micros["merged"]
-    show(
-        f"One step on a residual patch, {chains} chains, {jnp.zeros(()).dtype}, µs a chain",
+    print_table(
+        f"One step on a residual patch, {chains} chains, {jnp.zeros(()).dtype}, µs per chain",
         ("", "D, residuals, products", "leapfrog", "merged", "paper", "merged / leapfrog"),
         rows,
     )

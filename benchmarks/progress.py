@@ -1,18 +1,18 @@
-"""What the progress bar costs."""
+"""Time that the progress bar adds to a run."""
 
 import time
 
 import numpy as np
 
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.step import synthetic_regression
-from mongepatch.bench.tables import show
+from benchmarks.step import synthetic_regression
 from mongepatch.metrics import Monge
+from mongepatch.paper.console import print_table
+from mongepatch.paper.quiet import sample_quietly
 from mongepatch.trajectories import Static
 
 
 def run(draws: int = 20_000, rounds: int = 7) -> float:
-    """Print the time of the same run with and without a bar; return what the bar adds, as a share."""
+    """Print the time of the same run with and without a bar; return what the bar adds, as a fraction."""
     target = synthetic_regression(270, 14)
 
     def seconds(progress: bool) -> float:
@@ -31,10 +31,10 @@ def run(draws: int = 20_000, rounds: int = 7) -> float:
     seconds(False)  # compiles
     pairs = np.array([(seconds(True), seconds(False)) for _ in range(rounds)])
     with_bar, without = np.median(pairs, axis=0)
-    share = float(np.median(pairs[:, 0] / pairs[:, 1]) - 1.0)
-    show(
+    fraction = float(np.median(pairs[:, 0] / pairs[:, 1]) - 1.0)
+    print_table(
         f"4 × {draws:,} draws of a logistic regression, D = 14, median of {rounds}",
         ("", "seconds"),
-        [("with a bar", f"{with_bar:.3f}"), ("without", f"{without:.3f}"), ("the bar adds", f"{share:+.1%}")],
+        [("with a bar", f"{with_bar:.3f}"), ("without", f"{without:.3f}"), ("the bar adds", f"{fraction:+.1%}")],
     )
-    return share
+    return fraction

@@ -1,4 +1,4 @@
-"""How the time and memory of one step grow with the dimension."""
+"""Growth of time and memory of one step with the dimension."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.measures.timing import seconds_of
+from benchmarks.measures.trajectories import trajectory
 from mongepatch._typing import LogDensity, Scalar, Vector
-from mongepatch.bench.methods import merged
-from mongepatch.bench.tables import show
-from mongepatch.bench.timing import seconds_of
-from mongepatch.bench.trajectories import trajectory
+from mongepatch.paper.console import print_table
+from mongepatch.paper.methods import merged
 from mongepatch.targets import funnel
 
 DIMENSIONS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -43,14 +43,14 @@ def run(rounds: int = 15) -> dict[str, tuple[float, float]]:
             step_size = 0.1 / np.sqrt(dimension)
             compiled, call = trajectory(family(dimension), merged(alpha=1.0), position, step_size, NUM_STEPS)
             calls[str(dimension)] = call
-            used: Any = compiled.memory_analysis()  # optional in jax's types; every backend of ours has it
+            used: Any = compiled.memory_analysis()  # optional in the types of jax; every supported backend has it
             memory.append(used.temp_size_in_bytes + used.argument_size_in_bytes + used.output_size_in_bytes)
         times = [float(seconds.min()) / NUM_STEPS for seconds in seconds_of(calls, rounds).values()]
         large = [i for i, dimension in enumerate(DIMENSIONS) if dimension >= SLOPE_FROM]
         slopes[name] = (_slope(times, large), _slope(memory, large))
-        show(
+        print_table(
             f"One merged step in the Monge metric, {name}",
-            ("D", "time µs", "ns a dimension", "peak memory MB", "bytes a dimension"),
+            ("D", "time µs", "ns per dimension", "peak memory MB", "bytes per dimension"),
             [
                 (f"{d:,}", f"{1e6 * t:.1f}", f"{1e9 * t / d:.2f}", f"{m / 1e6:.3f}", f"{m / d:.0f}")
                 for d, t, m in zip(DIMENSIONS, times, memory, strict=True)

@@ -1,4 +1,4 @@
-"""What it costs that a density is Stan's: time of a gradient and of a product with a Hessian, of four chains."""
+"""Cost of a Stan density compared with JAX: time of a gradient and of a Hessian-vector product, four chains."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,11 +7,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.bench.tables import show
-from mongepatch.bench.timing import seconds_of
+from benchmarks.measures.timing import seconds_of
 from mongepatch.frontends.stan.build import target_of
 from mongepatch.frontends.stan.compiled import Compiled
 from mongepatch.frontends.stan.source import program_from
+from mongepatch.paper.console import print_table
 from mongepatch.targets import logistic_regression
 
 CODE = """
@@ -27,8 +27,8 @@ def run(rounds: int = 7) -> dict[tuple[int, int], dict[str, float]]:
     """Print a table of microseconds, the fastest of some rounds."""
     results = {size: measure(*size, rounds) for size in SIZES}
     columns = list(next(iter(results.values())))
-    show(
-        f"Logistic regression, {CHAINS} chains: microseconds of a gradient, and of a product with the Hessian",
+    print_table(
+        f"Logistic regression, {CHAINS} chains: microseconds of a gradient, and of a Hessian-vector product",
         ("", *columns),
         [(f"N = {n}, D = {d}", *(f"{figure:.0f}" for figure in row.values())) for (n, d), row in results.items()],
     )
@@ -36,12 +36,12 @@ def run(rounds: int = 7) -> dict[tuple[int, int], dict[str, float]]:
 
 
 def measure(n: int, d: int, rounds: int) -> dict[str, float]:
-    """Microseconds by who computes, and what."""
+    """Microseconds of each computation, by name."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, d)), rng.integers(0, 2, n)
     data = {"N": n, "D": d, "X": X, "y": y}
     exact, differences, called_back = (Compiled(program_from(CODE), data, 0, exact=i == 0) for i in range(3))
-    called_back.library = ""  # so that it is called by way of Python
+    called_back.library = ""  # so that it is called through Python
     jax_density = logistic_regression(X, y)
     stan, by_differences, by_callbacks = (target_of(model, data, 0) for model in (exact, differences, called_back))
     functions: dict[str, Any] = {

@@ -1,17 +1,17 @@
-"""What one step of LMC in the Monge metric costs, in leapfrog steps of the same density."""
+"""Time of one step of LMC in the Monge metric, in leapfrog steps of the same density."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.bench.methods import HMC, merged, paper
-from mongepatch.bench.tables import show
-from mongepatch.bench.timing import seconds_of
-from mongepatch.bench.trajectories import trajectory
+from benchmarks.measures.timing import seconds_of
+from benchmarks.measures.trajectories import trajectory
+from mongepatch.paper.console import print_table
+from mongepatch.paper.methods import HMC, merged, paper
 from mongepatch.targets import Target, logistic_regression
 
 SIZES = ((270, 14), (1000, 25), (5000, 100), (20000, 300))
-SECONDS_A_CALL, ALPHA = 0.1, 0.01
+SECONDS_PER_CALL, ALPHA = 0.1, 0.01
 
 
 def synthetic_regression(n: int, dimension: int) -> Target:
@@ -23,10 +23,10 @@ def synthetic_regression(n: int, dimension: int) -> Target:
 
 
 def cost_of_a_step(n: int, dimension: int, chains: int, rounds: int) -> dict[str, float]:
-    """Seconds a step of each method, for all chains together."""
+    """Seconds per step of each method, for all chains together."""
     target = synthetic_regression(n, dimension)
     position = 0.01 * jax.random.normal(jax.random.key(1), (chains, dimension) if chains > 1 else (dimension,))
-    num_steps = max(10, round(SECONDS_A_CALL / (chains * n * dimension * 1e-9 + 5e-6)))
+    num_steps = max(10, round(SECONDS_PER_CALL / (chains * n * dimension * 1e-9 + 5e-6)))
     calls = {
         name: trajectory(target, method, position, 1e-3, num_steps)[1]
         for name, method in {"leapfrog": HMC, "merged": merged(ALPHA), "paper": paper(ALPHA)}.items()
@@ -46,7 +46,7 @@ def run(chains: tuple[int, ...] = (1, 4), rounds: int = 11) -> dict[int, dict[st
             rows.append((f"N = {n}, D = {dimension}", *micros, *(f"{ratio:.2f}" for ratio in ratios[-1])))
         of_merged, of_paper = (float(ratio) for ratio in np.median(ratios, axis=0))
         rows.append(("median of the four", "", "", "", f"{of_merged:.2f}", f"{of_paper:.2f}"))
-        show(
+        print_table(
             f"One step on a logistic regression, {count} chain{'s' if count > 1 else ''}, {jnp.zeros(()).dtype}",
             ("", "leapfrog µs", "merged µs", "paper µs", "merged / leapfrog", "paper / leapfrog"),
             rows,

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch as mp
-from mongepatch.bench import implicit, kernels, patch_step, scaling, schemes, step, uturn
+from benchmarks import implicit, kernels, patch_step, scaling, schemes, step, uturn
 from mongepatch.cli import app
 from mongepatch.sampling import progress
 from mongepatch.sampling.kernel_names import KERNELS

@@ -1,4 +1,4 @@
-"""Names of problems that users pick from."""
+"""Names of problems that users choose from."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ from mongepatch.errors import SettingError
 
 
 def check_problems(only: Iterable[str], known: Iterable[str]) -> None:
-    """Raise unless all that were picked are known."""
+    """Raise unless all chosen names are known."""
     known = list(known)
     unknown = sorted(set(only) - set(known))
     if unknown:

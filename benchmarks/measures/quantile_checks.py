@@ -1,7 +1,7 @@
-"""Quantiles of the truth, and how far draws are from them.
+"""Known quantiles, and deviations of draws from them.
 
-Draws are right about a quantile if the right share of them is below it. That is the same question for a scale as for
-its logarithm, and heavy tails do not matter to it. Differences of shares are in Monte Carlo standard errors.
+Draws are right about a quantile if the right fraction of them is below it. The answer is the same for a scale as for
+its logarithm, and heavy tails do not affect it. Differences of fractions are in Monte Carlo standard errors.
 """
 
 from collections.abc import Iterable, Mapping
@@ -9,62 +9,54 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from mongepatch._extras import require
+from benchmarks.measures.effective_size import effective_size
 from mongepatch.targets.truth import Marginal
 
+FAR = 4.0
+"""Largest deviation from the truth, in standard errors, of draws that count as right."""
 DEEP = 0.001
-"""A share so small that short runs have a handful of draws below it: it is told, and not judged by."""
+"""A probability so small that short runs have only a few draws below its quantile: reported, and not checked."""
 NECK = (DEEP, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-"""Shares of log-scales, where errors of samplers are found first."""
+"""Probabilities for log scales, where errors of samplers appear first."""
 OTHER = (0.05, 0.5, 0.95)
-TAILS = (0.05, 0.95)
-"""Quantiles of which a tail's effective size is the lesser."""
+"""Probabilities for all other quantities."""
 
 
-class Landmark(NamedTuple):
-    """A value, the share of the distribution below it, and the standard error of that share."""
+class KnownQuantile(NamedTuple):
+    """The probability below a value, the value, and the standard error of the probability."""
 
-    share: float
+    probability: float
     value: float
     error: float = 0.0
 
 
-Landmarks: TypeAlias = Mapping[str, tuple[Landmark, ...]]
+KnownQuantiles: TypeAlias = Mapping[str, tuple[KnownQuantile, ...]]
+"""By name of a quantity."""
 
 
-def exactly(marginal: Marginal, shares: Iterable[float]) -> tuple[Landmark, ...]:
-    """Landmarks of a known distribution."""
-    return tuple(Landmark(share, float(np.squeeze(marginal.quantile(share)))) for share in shares)
+def exact_quantiles(marginal: Marginal, probabilities: Iterable[float]) -> tuple[KnownQuantile, ...]:
+    """Quantiles of a known distribution."""
+    return tuple(KnownQuantile(p, float(np.squeeze(marginal.quantile(p)))) for p in probabilities)
 
 
-def estimated(draws: np.ndarray, shares: Iterable[float]) -> tuple[Landmark, ...]:
-    """Landmarks from draws [chain, draw]."""
-    values = [(share, float(np.quantile(draws, share))) for share in shares]
-    return tuple(Landmark(share, value, error_of_share(draws, share, value)) for share, value in values)
+def estimated_quantiles(draws: np.ndarray, probabilities: Iterable[float]) -> tuple[KnownQuantile, ...]:
+    """Quantiles from draws [chain, draw]."""
+    values = [(p, float(np.quantile(draws, p))) for p in probabilities]
+    return tuple(KnownQuantile(p, value, error_of_fraction(draws, p, value)) for p, value in values)
 
 
-def error_of_share(draws: np.ndarray, share: float, value: float) -> float:
-    """The standard error of the share of draws below a value, where `share` of the distribution is."""
+def error_of_fraction(draws: np.ndarray, probability: float, value: float) -> float:
+    """The standard error of the fraction of draws below a value, given the probability below it."""
     below = draws < value
-    # No draw beyond a landmark: draws that are worth many independent ones should have had some.
+    # Without a draw beyond the value, the indicator has no effective size of its own: that of the draws stands in.
     size = effective_size(draws, "bulk") if below.all() or not below.any() else effective_size(below, "mean")
-    return float(np.sqrt(share * (1.0 - share) / size))
+    return float(np.sqrt(probability * (1.0 - probability) / size))
 
 
-def effective_size(draws: np.ndarray, method: str) -> float:
-    """ArviZ's, of one quantity [chain, draw]; one for draws that never move."""
-    ess = require("arviz_stats.base", "sample", "A bench").array_stats.ess
-    draws = draws.astype(float)
-    if np.ptp(draws) == 0:
-        return 1.0
-    size = float(ess(draws, chain_axis=0, draw_axis=1, method=method, prob=TAILS if method == "tail" else None))
-    return size if np.isfinite(size) else 1.0
-
-
-def deviation(draws: np.ndarray, landmarks: Iterable[Landmark]) -> float:
-    """The largest difference of a share of the draws [chain, draw] from the truth, in standard errors of both."""
+def quantile_deviation(draws: np.ndarray, quantiles: Iterable[KnownQuantile]) -> float:
+    """The largest difference of a fraction of draws [chain, draw] from the truth, in standard errors of both."""
     return max(
-        abs((draws < value).mean() - share) / np.hypot(error_of_share(draws, share, value), error)
-        for share, value, error in landmarks
-        if share != DEEP
+        abs((draws < value).mean() - probability) / np.hypot(error_of_fraction(draws, probability, value), error)
+        for probability, value, error in quantiles
+        if probability != DEEP
     )

@@ -1,15 +1,16 @@
-"""How far draws are from what is known, in Monte Carlo standard errors."""
+"""Deviations of draws from known means and standard deviations, in Monte Carlo standard errors."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.measures.scalars import Draws
 from mongepatch._extras import require
 
 
-class Known(NamedTuple):
-    """Mean and standard deviation of a quantity, and how well they are known."""
+class KnownMoments(NamedTuple):
+    """Mean and standard deviation of a quantity, with their standard errors."""
 
     mean: float
     sd: float
@@ -17,26 +18,26 @@ class Known(NamedTuple):
     sd_error: float = 0.0
 
 
-def known_from(draws: Mapping[str, np.ndarray]) -> dict[str, Known]:
-    """What draws [chain, draw] say of each quantity.
+def known_from(draws: Draws) -> dict[str, KnownMoments]:
+    """The moments of each quantity as draws [chain, draw] give them.
 
-    The error of a standard deviation is that of the mean of squares, over twice the deviation. ArviZ takes the
-    effective size of the values themselves for it, which is too large wherever draws are spread better than
-    independent ones: squares are not.
+    The error of a standard deviation is that of the mean of squares, divided by twice the deviation. ArviZ takes the
+    effective size of the values themselves for it. That is too large where draws are negatively correlated: squares
+    are not.
     """
-    mcse = require("arviz_stats.base", "sample", "A bench").array_stats.mcse
+    mcse = require("arviz_stats.base", "sample", "A benchmark").array_stats.mcse
 
     def error_of_mean(values: np.ndarray) -> float:
         return float(mcse(values, chain_axis=0, draw_axis=1, method="mean"))
 
-    def known(values: np.ndarray) -> Known:
+    def known(values: np.ndarray) -> KnownMoments:
         mean, sd = float(values.mean()), float(values.std())
-        return Known(mean, sd, error_of_mean(values), error_of_mean((values - mean) ** 2) / (2.0 * sd))
+        return KnownMoments(mean, sd, error_of_mean(values), error_of_mean((values - mean) ** 2) / (2.0 * sd))
 
     return {name: known(values) for name, values in draws.items()}
 
 
-def deviations(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> dict[str, float]:
+def deviations(draws: Draws, truth: Mapping[str, KnownMoments]) -> dict[str, float]:
     """Differences of every mean and standard deviation from the truth, in standard errors of both."""
     found = {}
     for name, seen in known_from({name: draws[name] for name in truth}).items():
@@ -46,15 +47,6 @@ def deviations(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> d
     return found
 
 
-def largest_deviation(draws: Mapping[str, np.ndarray], truth: Mapping[str, Known]) -> float:
-    """The largest of them."""
+def largest_deviation(draws: Draws, truth: Mapping[str, KnownMoments]) -> float:
+    """The largest of `deviations`."""
     return float(np.max(list(deviations(draws, truth).values())))
-
-
-def flattened(draws: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Every scalar of draws [chain, draw, …] by a name of its own."""
-    flat = {}
-    for name, values in draws.items():
-        for index in np.ndindex(values.shape[2:]):
-            flat[f"{name}{list(index) if index else ''}"] = values[(slice(None), slice(None), *index)]
-    return flat

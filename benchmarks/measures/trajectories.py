@@ -1,4 +1,4 @@
-"""Compiled trajectories of many steps, to time one step of them."""
+"""Compiled trajectories of many steps, from which the time of one step is measured."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,15 +9,15 @@ import jax.numpy as jnp
 from jax.stages import Compiled
 
 from mongepatch._typing import LogDensity
-from mongepatch.bench.methods import Method
 from mongepatch.integrators import Lagrangian, Phase
 from mongepatch.metrics import Metric
+from mongepatch.paper.methods import Method
 
 
 def trajectory(
     logdensity: LogDensity, method: Method, position: jax.Array, step_size: float, num_steps: int
 ) -> tuple[Compiled, Callable[[], Any]]:
-    """A program that follows trajectories from positions (D,) or (chains, D): as compiled, and as a call of it."""
+    """A compiled program for trajectories from positions (D,) or (chains, D), and a call of it."""
 
     def follow(metric: Metric, x: jax.Array, v: jax.Array) -> Phase:
         point, _ = metric.at(logdensity, x)

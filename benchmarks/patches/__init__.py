@@ -1,5 +1,1 @@
-"""Hierarchical models as one writes them first: ours beside other samplers, and beside forms made by hand."""
-
-from mongepatch.bench.patches.run import run
-
-__all__ = ["run"]
+"""Centred hierarchical models: our sampler compared with others, and with reparametrisations made by hand."""

@@ -1,30 +1,31 @@
-"""Tables of the bench."""
+"""Tables of the benchmark of patches."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from mongepatch.bench.patches.landmarks import DEEP
-from mongepatch.bench.patches.measure import Row
-from mongepatch.bench.patches.problems import Problem
-from mongepatch.bench.patches.quality import AGREED, FAR, NEARLY, Quality
-from mongepatch.bench.patches.truth import Truth
-from mongepatch.bench.tables import show
+from benchmarks.measures.effective_size import AGREED, NEARLY
+from benchmarks.measures.quantile_checks import DEEP, FAR
+from benchmarks.patches.measure import SamplerRow
+from benchmarks.patches.problems import NumpyroProblem
+from benchmarks.patches.quality import Quality
+from benchmarks.patches.truth import ReferenceQuantiles
+from mongepatch.paper.console import print_table
 
 DEEPEST = 3
-"""Of so many log-scales the 0.1% quantile is shown."""
+"""Number of log scales whose 0.1% quantile is shown."""
 LEGEND = (
     f"right: runs that are within {FAR:g} standard errors of the truth in every quantile, with R̂ < {AGREED}; "
-    f"slow: with R̂ < {NEARLY}. off by: the largest difference, in standard errors. ESS: least of bulk, tail and "
-    "squares over all parameters; its time and gradients include warm-up, and not compilation. At most: where every "
-    "gradient is a callback into Python, as if gradients were compiled and all else took no time."
+    f"slow: with R̂ < {NEARLY}. off by: the largest difference, in standard errors. ESS: smallest of bulk, tail and "
+    "squares over all parameters; times and gradients include warm-up, but not compilation. at most: for samplers that "
+    "call back into Python, with compiled gradients and without any other cost."
 )
 
 
-def problem_table(problem: Problem, truth: Truth, rows: Sequence[Row], draws: int) -> None:
-    """Print everything about one problem; medians over seeds."""
-    marks = {name: landmark for name, known in truth.landmarks.items() for landmark in known if landmark.share == DEEP}
-    necks = list(marks)[:DEEPEST]
-    show(
+def problem_table(problem: NumpyroProblem, truth: ReferenceQuantiles, rows: Sequence[SamplerRow], draws: int) -> None:
+    """Print all measurements of one problem; medians over seeds."""
+    deep = {name: one for name, known in truth.quantiles.items() for one in known if one.probability == DEEP}
+    necks = list(deep)[:DEEPEST]
+    print_table(
         f"{problem.name}: 4 × {draws:,} draws",
         (
             "",
@@ -37,7 +38,7 @@ def problem_table(problem: Problem, truth: Truth, rows: Sequence[Row], draws: in
             "ESS/1000 grads",
             "seconds",
             "compiling",
-            *(f"0.1% of {name} ({marks[name].value:.2f})" for name in necks),
+            *(f"0.1% of {name} ({deep[name].value:.2f})" for name in necks),
         ),
         [
             (
@@ -58,8 +59,8 @@ def problem_table(problem: Problem, truth: Truth, rows: Sequence[Row], draws: in
     )
 
 
-def summary_table(results: Mapping[str, Sequence[Row]], metric: str) -> None:
-    """Print how much better our sampler in one metric is than the best peer that is right, and than NUTS by hand."""
+def summary_table(results: Mapping[str, Sequence[SamplerRow]], metric: str) -> None:
+    """Print ratios of our sampler in one metric to the best peer that is right, and to NUTS on the form by hand."""
     lines = []
     for name, rows in results.items():
         own = next((row for row in rows if row.name == f"ours, {metric}"), None)
@@ -79,19 +80,19 @@ def summary_table(results: Mapping[str, Sequence[Row]], metric: str) -> None:
                 *(_ratio(own, by_hand, figure) for figure in (_per_second, _per_1000_grads)),
             )
         )
-    show(
+    print_table(
         f"ours, {metric}: ratios to the best peer that is right, and to NUTS on the form made by hand",
         ("", "right", "best peer", "ESS/s", "at most", "per grads", "by hand", "ESS/s", "per grads"),
         lines,
     )
 
 
-def ks_table(results: Mapping[str, Sequence[Row]], names: Iterable[str]) -> None:
+def ks_table(results: Mapping[str, Sequence[SamplerRow]], names: Iterable[str]) -> None:
     """Print Kolmogorov–Smirnov distances of the necks of funnels."""
     funnels = [name for name in names if name in results]
     samplers = list(dict.fromkeys(row.name for name in funnels for row in results[name]))
     cells = {(row.name, name): row.median(lambda run: run.ks or 0.0) for name in funnels for row in results[name]}
-    show(
+    print_table(
         "Kolmogorov–Smirnov distance of the neck's distribution from the truth",
         ("", *funnels),
         [
@@ -101,17 +102,17 @@ def ks_table(results: Mapping[str, Sequence[Row]], names: Iterable[str]) -> None
     )
 
 
-def verdicts(row: Row) -> str:
-    """How many runs are right, and how many of the others are only slow."""
+def verdicts(row: SamplerRow) -> str:
+    """Number of runs that are right, and of those that are slow."""
     counts = {verdict: sum(run.verdict == verdict for run in row.runs) for verdict in ("right", "slow")}
     return f"{counts['right']}/{len(row.runs)}" + (f", {counts['slow']} slow" if counts["slow"] else "")
 
 
-def _divergences(row: Row) -> str:
+def _divergences(row: SamplerRow) -> str:
     return "" if row.runs[0].divergences is None else f"{row.median(lambda run: run.divergences or 0):.0f}"
 
 
-def _ratio(own: Row, others: Sequence[Row], figure: Any) -> str:
+def _ratio(own: SamplerRow, others: Sequence[SamplerRow], figure: Any) -> str:
     return f"{own.median(figure) / max(row.median(figure) for row in others):.3g}" if others else ""
 
 

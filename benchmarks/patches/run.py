@@ -1,4 +1,4 @@
-"""All tables of the bench of patches."""
+"""Runs the benchmark of patches and prints its tables."""
 
 import json
 import platform
@@ -8,12 +8,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from mongepatch.bench.names import check_problems
-from mongepatch.bench.patches import regular, report
-from mongepatch.bench.patches.compiling import compiled_once
-from mongepatch.bench.patches.measure import Row, measure
-from mongepatch.bench.patches.problems import hard_problems, regular_problems
-from mongepatch.bench.patches.truth import Truth, truth_of
+from benchmarks.measures.names import check_problems
+from benchmarks.measures.timing import compiled_once
+from benchmarks.patches import regular, report
+from benchmarks.patches.measure import SamplerRow, measure
+from benchmarks.patches.problems import hard_problems, regular_problems
+from benchmarks.patches.truth import ReferenceQuantiles, truth_of
 
 METRICS = ("auto", "patch")
 PACKAGES = ("mongepatch", "jax", "numpyro", "blackjax", "nutpie", "walnutpie", "arviz-stats")
@@ -27,22 +27,22 @@ def run(
     metrics: Sequence[str] = METRICS,
     with_peers: bool = True,
     json_file: Path | None = None,
-) -> dict[str, list[Row]]:
-    """Print them, all or of some problems only, and write every figure to a file."""
+) -> dict[str, list[SamplerRow]]:
+    """Print the tables of all or of some problems, and write all numbers to a file."""
     if posteriordb is None:
-        print("The models of posteriordb are left out: name a folder of them.", file=sys.stderr)
+        print("The models of posteriordb are left out: --posteriordb names a folder of them.", file=sys.stderr)
     all_hard, all_regular = hard_problems(posteriordb), regular_problems(posteriordb)
     known = [problem.name for problem in (*all_hard, *all_regular)]
     check_problems(only, known)
     hard, easy = ([p for p in family if not only or p.name in only] for family in (all_hard, all_regular))
-    results: dict[str, list[Row]] = {}
-    truths: dict[str, Truth] = {}
+    results: dict[str, list[SamplerRow]] = {}
+    truths: dict[str, ReferenceQuantiles] = {}
     for problem in hard:
         with compiled_once():
             truths[problem.name] = truth = truth_of(problem)
             results[problem.name] = rows = measure(problem, truth, draws, seeds, metrics, with_peers)
         report.problem_table(problem, truth, rows, draws)
-        _write(json_file, draws, truths, results)  # now: whoever stops it keeps what there is
+        _write(json_file, draws, truths, results)  # after each problem, so that an interrupted run keeps its results
     if results:
         for metric in metrics:
             report.summary_table(results, metric)
@@ -56,7 +56,9 @@ def run(
     return results
 
 
-def _write(path: Path | None, draws: int, truths: Mapping[str, Truth], results: Mapping[str, Sequence[Row]]) -> None:
+def _write(
+    path: Path | None, draws: int, truths: Mapping[str, ReferenceQuantiles], results: Mapping[str, Sequence[SamplerRow]]
+) -> None:
     if path is None:
         return
     problems = {

@@ -1,5 +1,4 @@
-"""Posteriors of posteriordb through every front end that has them, beside the reference draws."""
+"""Posteriors of posteriordb: as JAX densities, as NumPyro models, and compared with its reference draws.
 
-from mongepatch.bench.posteriordb.run import run
-
-__all__ = ["run"]
+The models are here; data and draws are not. `folder.py` describes the folder that they are read from.
+"""

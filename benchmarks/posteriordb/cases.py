@@ -1,42 +1,40 @@
-"""A posterior in a front end: how it is sampled, and what its draws are to be compared with."""
+"""A posterior in a front end, with its starting point and the reference draws."""
 
-import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from mongepatch.bench import posteriors
-from mongepatch.bench.names import check_problems
-from mongepatch.bench.posteriors.load import DATA, DRAWS
+from benchmarks.measures.names import check_problems
+from benchmarks.measures.scalars import Draws, stan_scalars
+from benchmarks.posteriordb.folder import DATA, names_with_draws, read_data, read_draws, reference
+from benchmarks.posteriordb.load import available, load
 from mongepatch.errors import SettingError
 from mongepatch.frontends import from_numpyro, from_stan
 from mongepatch.targets import Target
 
-Draws: TypeAlias = Mapping[str, np.ndarray]
 
-
-class Case(NamedTuple):
+class PosteriorCase(NamedTuple):
     """One posterior in one front end."""
 
     name: str
     front_end: str
     target: Target
     init: Any
-    """Where chains start; by itself the target starts within 2 of the origin."""
+    """Where chains start; None for the default of the target."""
     quantities: Callable[[Draws], dict[str, np.ndarray]]
     """Scalars [chain, draw] by Stan's names, from the variables of a result."""
     reference: Draws
-    """The same, as posteriordb has them."""
+    """The reference draws of these scalars."""
 
 
-def cases(folder: Path, only: Collection[str] = ()) -> Iterator[Case]:
-    """All that have reference draws in the folder, or some by name; those not in reach are told."""
-    names = sorted(path.parent.name for path in folder.glob(f"*/{DRAWS}"))
+def cases(folder: Path, only: Collection[str] = ()) -> Iterator[PosteriorCase]:
+    """All posteriors that have reference draws in the folder, or some by name, in every front end that has them."""
+    names = names_with_draws(folder)
     if not names:
-        raise SettingError(f"{folder} has no reference draws.")
+        raise SettingError(f"{folder} has no reference draws: name a folder of posteriordb's data and draws.")
     check_problems(only, names)
     for name in only or names:
         yield from _in_jax(folder, name)
@@ -44,47 +42,37 @@ def cases(folder: Path, only: Collection[str] = ()) -> Iterator[Case]:
         yield from _in_stan(folder, name)
 
 
-def entries(variables: Draws) -> dict[str, np.ndarray]:
-    """Every scalar of draws [chain, draw, …] by Stan's name, such as `beta[1]` or `Omega[1,2]`."""
-    return {
-        f"{name}[{','.join(str(i + 1) for i in index)}]" if index else name: np.asarray(values)[(..., *index)]
-        for name, values in variables.items()
-        for index in np.ndindex(np.shape(values)[2:])
-    }
-
-
-def _in_jax(folder: Path, name: str) -> Iterator[Case]:
-    if name in posteriors.available(folder):
-        posterior = posteriors.load(folder, name)
-        # Densities of bare JAX do not know where to start: around one of the reference draws.
+def _in_jax(folder: Path, name: str) -> Iterator[PosteriorCase]:
+    if name in available(folder):
+        posterior = load(folder, name)
+        # A bare JAX density has no starting point: chains start around one of the reference draws.
         free = posterior.unconstrain(posterior.reference)
         init = {key: values[0, 0] for key, values in free.items()}
-        yield Case(name, "JAX", posterior.target, init, posterior.constrain, posterior.reference)
+        yield PosteriorCase(name, "JAX", posterior.target, init, posterior.constrain, posterior.reference)
 
 
-def _in_numpyro(folder: Path, name: str) -> Iterator[Case]:
+def _in_numpyro(folder: Path, name: str) -> Iterator[PosteriorCase]:
     if find_spec("numpyro") is None:
         return
-    from mongepatch.bench.patches.problems import regular, schools
+    from benchmarks.patches.problems import schools
+    from benchmarks.posteriordb.numpyro_models import REGRESSIONS
 
-    data = json.loads((folder / name / DATA).read_text())
-    if name in regular.FOLDERS:
-        problem = regular.FOLDERS[name](data)
+    data = read_data(folder, name)
+    if name in REGRESSIONS:
+        problem = REGRESSIONS[name](data)
         model, arguments = problem.centred, problem.data
     elif name == "eight_schools-eight_schools_centered":
         model, arguments = schools.centred, tuple(np.asarray(data[key], float) for key in ("sigma", "y"))
     else:
         return
-    yield Case(name, "NumPyro", from_numpyro(model, *arguments), None, entries, _reference(folder, name))
+    yield PosteriorCase(
+        name, "NumPyro", from_numpyro(model, *arguments), None, stan_scalars, reference(*read_draws(folder, name))
+    )
 
 
-def _in_stan(folder: Path, name: str) -> Iterator[Case]:
+def _in_stan(folder: Path, name: str) -> Iterator[PosteriorCase]:
     if find_spec("httpstan") is None:
         return
     for path in sorted((folder / name).glob("*.stan")):
-        yield Case(name, "Stan", from_stan(path, folder / name / DATA), None, entries, _reference(folder, name))
-
-
-def _reference(folder: Path, name: str) -> dict[str, np.ndarray]:
-    with np.load(folder / name / DRAWS) as file:
-        return {str(column): file["draws"][..., i] for i, column in enumerate(file["names"])}
+        draws = reference(*read_draws(folder, name))
+        yield PosteriorCase(name, "Stan", from_stan(path, folder / name / DATA), None, stan_scalars, draws)

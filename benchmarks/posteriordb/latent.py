@@ -6,17 +6,17 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from benchmarks.posteriordb.densities import cauchy, floats, normal
+from benchmarks.posteriordb.model import ConstrainedModel
+from benchmarks.posteriordb.transforms import Values, bounded, ordered, positive, real
 from mongepatch._typing import Matrix, Scalar
-from mongepatch.bench.posteriors.densities import cauchy, floats, normal
-from mongepatch.bench.posteriors.model import Model
-from mongepatch.bench.posteriors.transforms import Values, bounded, ordered, positive, real
 from mongepatch.errors import SettingError
 
 JITTER = 1e-10
 """Added to the diagonal of the Gaussian process's covariance: part of the model's definition."""
 
 
-def eight_schools_noncentered(data: Mapping[str, Any]) -> Model:
+def eight_schools_noncentered(data: Mapping[str, Any]) -> ConstrainedModel:
     """Effects of coaching: yⱼ ~ N(θⱼ, σⱼ²), θ = μ + τ θ̃; θ̃ ~ N(0, 1), μ ~ N(0, 5²), τ ~ Cauchy⁺(5)."""
     y, sigma = floats(data["y"]), floats(data["sigma"])
 
@@ -35,10 +35,10 @@ def eight_schools_noncentered(data: Mapping[str, Any]) -> Model:
         return {"theta_trans": (reported["theta"] - mu) / tau, "mu": mu, "tau": tau}
 
     parameters = {"theta_trans": real(y.size), "mu": real(), "tau": positive()}
-    return Model(parameters, logdensity, report, recover)
+    return ConstrainedModel(parameters, logdensity, report, recover)
 
 
-def gp_pois_regr(data: Mapping[str, Any]) -> Model:
+def gp_pois_regr(data: Mapping[str, Any]) -> ConstrainedModel:
     """Counts kᵢ ~ Poisson(exp fᵢ), f = L f̃ a Gaussian process with covariance α² exp(-½ (xᵢ - xⱼ)² / ρ²).
 
     f̃ ~ N(0, 1), ρ ~ Gamma(25, 4), α ~ N⁺(0, 2²).
@@ -68,10 +68,12 @@ def gp_pois_regr(data: Mapping[str, Any]) -> Model:
         f_tilde = jax.scipy.linalg.solve_triangular(factor(reported), reported["f"], lower=True)
         return {"rho": reported["rho"], "alpha": reported["alpha"], "f_tilde": f_tilde}
 
-    return Model({"rho": positive(), "alpha": positive(), "f_tilde": real(x.size)}, logdensity, report, recover)
+    return ConstrainedModel(
+        {"rho": positive(), "alpha": positive(), "f_tilde": real(x.size)}, logdensity, report, recover
+    )
 
 
-def low_dim_gauss_mix(data: Mapping[str, Any]) -> Model:
+def low_dim_gauss_mix(data: Mapping[str, Any]) -> ConstrainedModel:
     """A mixture of two normals: y ~ θ N(μ₁, σ₁²) + (1 - θ) N(μ₂, σ₂²).
 
     μ ~ N(0, 2²) with μ₁ < μ₂, σ ~ N⁺(0, 2²), θ ~ Beta(5, 5).
@@ -85,4 +87,4 @@ def low_dim_gauss_mix(data: Mapping[str, Any]) -> Model:
         prior = normal(mu, 0.0, 2.0) + normal(sigma, 0.0, 2.0) + 4.0 * jnp.sum(log_weights)
         return jnp.sum(jax.nn.logsumexp(components, axis=1)) + prior
 
-    return Model({"mu": ordered(2), "sigma": positive(2), "theta": bounded(0.0, 1.0)}, logdensity)
+    return ConstrainedModel({"mu": ordered(2), "sigma": positive(2), "theta": bounded(0.0, 1.0)}, logdensity)

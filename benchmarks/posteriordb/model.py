@@ -6,11 +6,11 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
+from benchmarks.posteriordb.transforms import Transform, Values
 from mongepatch._typing import Scalar
-from mongepatch.bench.posteriors.transforms import Transform, Values
 
 
-class Model(NamedTuple):
+class ConstrainedModel(NamedTuple):
     """A posterior as a Stan program has it."""
 
     parameters: Mapping[str, Transform]

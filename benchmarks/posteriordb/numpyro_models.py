@@ -1,8 +1,9 @@
-"""Hierarchical models of posteriordb, each centred as there and non-centred; data from a folder of the user's."""
+"""NumPyro models of posteriordb: hierarchies, centred as there and non-centred, and regressions."""
 
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,12 +11,12 @@ import numpyro
 import numpyro.distributions as dist
 from numpyro.distributions import constraints
 
-from mongepatch.bench.patches.problems.base import Model, Problem
-from mongepatch.bench.patches.problems.folder import from_folder
+from benchmarks.patches.problems.base import ModelFunction, NumpyroProblem
+from benchmarks.posteriordb.folder import DATA, has_data, read_data
 
 
 def _effects(name: str, mean: Any, scale: Any, count: int, is_centred: bool) -> jnp.ndarray:
-    """Effects of some groups, as they are or in units of their scale."""
+    """Effects of groups, centred or in units of their scale."""
     with numpyro.plate(f"{name}_index", count):
         if is_centred:
             return numpyro.sample(name, dist.Normal(mean, scale))
@@ -27,7 +28,7 @@ def _positive() -> dist.ImproperUniform:
     return dist.ImproperUniform(constraints.positive, (), ())
 
 
-def radon(is_centred: bool) -> Model:
+def radon(is_centred: bool) -> ModelFunction:
     """Radon in houses of 85 counties."""
 
     def model(county: np.ndarray, uranium: np.ndarray, floor: np.ndarray, y: np.ndarray) -> None:
@@ -42,8 +43,8 @@ def radon(is_centred: bool) -> Model:
     return model
 
 
-def seeds(is_centred: bool) -> Model:
-    """Seeds that germinate, on 21 plates; effects of plates are taken from their mean."""
+def seeds(is_centred: bool) -> ModelFunction:
+    """Seeds that germinate on 21 plates; effects of plates are relative to their mean."""
 
     def model(x1: np.ndarray, x2: np.ndarray, total: np.ndarray, count: np.ndarray) -> None:
         alpha = [numpyro.sample(name, dist.Normal(0, 1)) for name in ("alpha0", "alpha1", "alpha2", "alpha12")]
@@ -55,8 +56,8 @@ def seeds(is_centred: bool) -> Model:
     return model
 
 
-def rats(is_centred: bool) -> Model:
-    """Growth of 30 rats, each along a line of its own; flat priors of scales."""
+def rats(is_centred: bool) -> ModelFunction:
+    """Growth of 30 rats, a straight line for each; flat priors of the scales."""
 
     def model(rat: np.ndarray, days: np.ndarray, y: np.ndarray) -> None:
         mu_alpha = numpyro.sample("mu_alpha", dist.Normal(0, 100))
@@ -71,7 +72,7 @@ def rats(is_centred: bool) -> Model:
     return model
 
 
-def surgical(is_centred: bool) -> Model:
+def surgical(is_centred: bool) -> ModelFunction:
     """Deaths after surgery in 12 hospitals."""
 
     def model(total: np.ndarray, count: np.ndarray) -> None:
@@ -83,7 +84,7 @@ def surgical(is_centred: bool) -> Model:
     return model
 
 
-def poisson(is_centred: bool) -> Model:
+def poisson(is_centred: bool) -> ModelFunction:
     """Counts of falcons in 40 years: a cubic trend, and an effect of each year."""
 
     def model(powers: np.ndarray, count: np.ndarray) -> None:
@@ -96,34 +97,49 @@ def poisson(is_centred: bool) -> Model:
     return model
 
 
+def kidscore(X: np.ndarray, y: np.ndarray) -> None:
+    """Test scores of children on their mothers' schooling, IQ and the product, with flat priors of coefficients."""
+    beta = numpyro.sample("beta", dist.ImproperUniform(dist.constraints.real_vector, (), (X.shape[1],)))
+    sigma = numpyro.sample("sigma", dist.HalfCauchy(2.5))
+    numpyro.sample("y", dist.Normal(X @ beta, sigma).to_event(1), obs=y)
+
+
+def autoregression(lags: np.ndarray, y: np.ndarray) -> None:
+    """A series on its own past."""
+    alpha = numpyro.sample("alpha", dist.Normal(0, 10))
+    beta = numpyro.sample("beta", dist.Normal(0, 10).expand([lags.shape[1]]).to_event(1))
+    sigma = numpyro.sample("sigma", dist.HalfCauchy(2.5))
+    numpyro.sample("y", dist.Normal(alpha + lags @ beta, sigma).to_event(1), obs=y)
+
+
 def _problem(
-    form: Callable[[bool], Model], data: tuple[Any, ...], scales: tuple[str, ...], others: tuple[str, ...]
-) -> Problem:
+    form: Callable[[bool], ModelFunction], data: tuple[Any, ...], scales: tuple[str, ...], others: tuple[str, ...]
+) -> NumpyroProblem:
     forms = {"non-centred": form(False)}
-    return Problem(form.__name__, form(True), data, scales=scales, others=others, forms=forms)
+    return NumpyroProblem(form.__name__, form(True), data, scales=scales, others=others, forms=forms)
 
 
-def _radon(data: Mapping[str, Any]) -> Problem:
+def _radon(data: Mapping[str, Any]) -> NumpyroProblem:
     county = np.asarray(data["county_idx"]) - 1
     arrays = (_floats(data, name) for name in ("log_uppm", "floor_measure", "log_radon"))
     return _problem(radon, (county, *arrays), ("sigma_alpha", "sigma_y"), ("mu_alpha", "beta", "alpha"))
 
 
-def _seeds(data: Mapping[str, Any]) -> Problem:
+def _seeds(data: Mapping[str, Any]) -> NumpyroProblem:
     arrays = (_floats(data, "x1"), _floats(data, "x2"), np.asarray(data["N"]), np.asarray(data["n"]))
     return _problem(seeds, arrays, ("sigma",), ("alpha0", "alpha1", "alpha2", "alpha12", "c"))
 
 
-def _rats(data: Mapping[str, Any]) -> Problem:
+def _rats(data: Mapping[str, Any]) -> NumpyroProblem:
     arrays = (np.asarray(data["rat"]) - 1, _floats(data, "x") - data["xbar"], _floats(data, "y"))
     return _problem(rats, arrays, ("sigma_y", "sigma_alpha", "sigma_beta"), ("mu_alpha", "mu_beta", "alpha", "beta"))
 
 
-def _surgical(data: Mapping[str, Any]) -> Problem:
+def _surgical(data: Mapping[str, Any]) -> NumpyroProblem:
     return _problem(surgical, (np.asarray(data["n"]), np.asarray(data["r"])), ("sigmasq",), ("mu", "b"))
 
 
-def _poisson(data: Mapping[str, Any]) -> Problem:
+def _poisson(data: Mapping[str, Any]) -> NumpyroProblem:
     year = _floats(data, "year")
     powers = np.stack([year, year**2, year**3], axis=1)
     return _problem(poisson, (powers, np.asarray(data["C"])), ("sigma",), ("alpha", "beta", "eps"))
@@ -133,16 +149,41 @@ def _floats(data: Mapping[str, Any], name: str) -> np.ndarray:
     return np.asarray(data[name], float)
 
 
-FOLDERS: Mapping[str, Callable[[Mapping[str, Any]], Problem]] = {
+def _kidscore(data: Mapping[str, Any]) -> NumpyroProblem:
+    schooling, iq, y = (np.asarray(data[name], float) for name in ("mom_hs", "mom_iq", "kid_score"))
+    X = np.stack([np.ones_like(iq), schooling, iq, schooling * iq], axis=1)
+    return NumpyroProblem("kidscore", kidscore, (X, y), scales=("sigma",), others=("beta",))
+
+
+def _autoregression(data: Mapping[str, Any]) -> NumpyroProblem:
+    series, order = np.asarray(data["y"], float), int(data["K"])
+    lags = np.stack([series[order - lag : len(series) - lag] for lag in range(1, order + 1)], axis=1)
+    return NumpyroProblem("arK", autoregression, (lags, series[order:]), scales=("sigma",), others=("alpha", "beta"))
+
+
+Maker: TypeAlias = Callable[[Mapping[str, Any]], NumpyroProblem]
+"""Builds a problem from the data block of its Stan program."""
+HIERARCHIES: Mapping[str, Maker] = {
     "radon_mn-radon_hierarchical_intercept_centered": _radon,
     "seeds_data-seeds_centered_model": _seeds,
     "rats_data-rats_model": _rats,
     "surgical_data-surgical_model": _surgical,
     "GLMM_Poisson_data-GLMM_Poisson_model": _poisson,
 }
-"""What makes each problem from the data block of its Stan program, by posteriordb's name."""
+"""By posteriordb's name."""
+REGRESSIONS: Mapping[str, Maker] = {
+    "kidiq-kidscore_interaction": _kidscore,
+    "arK-arK": _autoregression,
+}
+"""By posteriordb's name."""
 
 
-def problems(folder: Path) -> list[Problem]:
-    """Those whose data are in the folder."""
-    return from_folder(folder, FOLDERS)
+def problems(folder: Path, makers: Mapping[str, Maker]) -> list[NumpyroProblem]:
+    """The problems whose data are in the folder."""
+    found = []
+    for name, make in makers.items():
+        if has_data(folder, name):
+            found.append(make(read_data(folder, name)))
+        else:
+            print(f"{name} is left out: there is no {folder / name / DATA}.", file=sys.stderr)
+    return found

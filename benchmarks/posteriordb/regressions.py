@@ -7,19 +7,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.posteriordb.densities import cauchy, floats, normal, student_t
+from benchmarks.posteriordb.model import ConstrainedModel
+from benchmarks.posteriordb.transforms import Values, positive, real
 from mongepatch._typing import Scalar
-from mongepatch.bench.posteriors.densities import cauchy, floats, normal, student_t
-from mongepatch.bench.posteriors.model import Model
-from mongepatch.bench.posteriors.transforms import Values, positive, real
 
 
-def logearn_interaction(data: Mapping[str, Any]) -> Model:
+def logearn_interaction(data: Mapping[str, Any]) -> ConstrainedModel:
     """Logarithm of earnings on height, sex and their product, with flat priors."""
     height, male = floats(data["height"]), floats(data["male"])
     return _regression(jnp.log(floats(data["earn"])), (height, male, height * male))
 
 
-def kidscore_interaction(data: Mapping[str, Any]) -> Model:
+def kidscore_interaction(data: Mapping[str, Any]) -> ConstrainedModel:
     """Test scores of children on their mothers' schooling, IQ and the product; σ ~ Cauchy⁺(2.5)."""
     schooling, iq = floats(data["mom_hs"]), floats(data["mom_iq"])
     return _regression(
@@ -27,7 +27,7 @@ def kidscore_interaction(data: Mapping[str, Any]) -> Model:
     )
 
 
-def nes(data: Mapping[str, Any]) -> Model:
+def nes(data: Mapping[str, Any]) -> ConstrainedModel:
     """Party identification on ideology, race, three groups of age, education, gender and income, with flat priors."""
     age = np.asarray(data["age_discrete"])
     names = ("real_ideo", "race_adj", "educ1", "gender", "income")
@@ -36,7 +36,7 @@ def nes(data: Mapping[str, Any]) -> Model:
     return _regression(floats(data["partyid7"]), (ideology, race, *ages, education, gender, income))
 
 
-def blr(data: Mapping[str, Any]) -> Model:
+def blr(data: Mapping[str, Any]) -> ConstrainedModel:
     """A regression without intercept; β ~ N(0, 10²), σ ~ N⁺(0, 10²)."""
     X, y = floats(data["X"]), floats(data["y"])
 
@@ -44,10 +44,10 @@ def blr(data: Mapping[str, Any]) -> Model:
         beta, sigma = values["beta"], values["sigma"]
         return normal(y, X @ beta, sigma) + normal(beta, 0.0, 10.0) + normal(sigma, 0.0, 10.0)
 
-    return Model({"beta": real(X.shape[1]), "sigma": positive()}, logdensity)
+    return ConstrainedModel({"beta": real(X.shape[1]), "sigma": positive()}, logdensity)
 
 
-def diamonds(data: Mapping[str, Any]) -> Model:
+def diamonds(data: Mapping[str, Any]) -> ConstrainedModel:
     """Log prices of diamonds on 24 strongly correlated columns.
 
     b ~ N(0, 1), Intercept ~ t₃(8, 10), σ ~ t₃⁺(0, 10). The first column of X is ones; the others are centred, so that
@@ -61,16 +61,16 @@ def diamonds(data: Mapping[str, Any]) -> Model:
         prior = normal(b, 0.0, 1.0) + student_t(intercept, 3.0, 8.0, 10.0) + student_t(sigma, 3.0, 0.0, 10.0)
         return normal(y, intercept + X @ b, sigma) + prior
 
-    return Model({"b": real(X.shape[1]), "Intercept": real(), "sigma": positive()}, logdensity)
+    return ConstrainedModel({"b": real(X.shape[1]), "Intercept": real(), "sigma": positive()}, logdensity)
 
 
 def _regression(
     y: jax.Array, columns: tuple[jax.Array, ...], prior: Callable[[Values], Scalar] = lambda values: jnp.zeros(())
-) -> Model:
+) -> ConstrainedModel:
     """With an intercept, which is the first of β, and a prior that is flat where none is given."""
     X = jnp.stack([jnp.ones_like(y), *columns], axis=1)
 
     def logdensity(values: Values) -> Scalar:
         return normal(y, X @ values["beta"], values["sigma"]) + prior(values)
 
-    return Model({"beta": real(X.shape[1]), "sigma": positive()}, logdensity)
+    return ConstrainedModel({"beta": real(X.shape[1]), "sigma": positive()}, logdensity)

@@ -1,4 +1,4 @@
-"""The table of posteriordb: is every mean, standard deviation and quantile right, and how fast."""
+"""The table of posteriordb: deviations of every mean, standard deviation and quantile, and efficiency."""
 
 import sys
 from collections.abc import Collection
@@ -7,46 +7,47 @@ from typing import NamedTuple
 
 import numpy as np
 
-from mongepatch.bench.patches.landmarks import TAILS, deviation, estimated
-from mongepatch.bench.patches.quality import FAR, largest_r_hat, least_size
-from mongepatch.bench.posteriordb.cases import Case, Draws, cases
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.reference import deviations as moments
-from mongepatch.bench.reference import known_from
-from mongepatch.bench.tables import show
+from benchmarks.measures.effective_size import TAILS, largest_r_hat, smallest_ess_of
+from benchmarks.measures.quantile_checks import FAR, estimated_quantiles, quantile_deviation
+from benchmarks.measures.reference import deviations as moments
+from benchmarks.measures.reference import known_from
+from benchmarks.measures.scalars import Draws
+from benchmarks.posteriordb.cases import PosteriorCase, cases
+from mongepatch.paper.console import print_table
+from mongepatch.paper.quiet import sample_quietly
 
 
-class Line(NamedTuple):
-    """What is measured of one case."""
+class PosteriorComparison(NamedTuple):
+    """Measurements of one posterior in one front end."""
 
     name: str
     front_end: str
     deviation: float
     """The largest, in standard errors."""
     worst: str
-    """Of what."""
+    """The mean, standard deviation or quantile that has it."""
     compared: int
-    """How many figures."""
+    """Number of means, standard deviations and quantiles."""
     r_hat: float
     per_second: float
-    """Least effective draws a second, of bulk, tails and squares, warm-up included and compilation not."""
+    """Smallest effective size of bulk, tails and squares per second, with warm-up and without compilation."""
     metric: str
     trajectory: str
 
     @property
     def is_right(self) -> bool:
-        """Whether every figure is within four standard errors."""
+        """Whether every deviation is below four standard errors."""
         return self.deviation < FAR
 
 
-def run(folder: Path, draws: int = 2000, seed: int = 0, only: Collection[str] = ()) -> list[Line]:
-    """Print the table."""
+def run(folder: Path, draws: int = 2000, seed: int = 0, only: Collection[str] = ()) -> list[PosteriorComparison]:
+    """Sample all posteriors and print the table."""
     lines = []
     for case in cases(folder, only):
         lines.append(measure(case, draws, seed))
         print(f"{case.name}, {case.front_end}: {lines[-1].deviation:.2f}", file=sys.stderr, flush=True)
-    show(
-        f"Everything automatic, 4 × {draws:,} draws, beside the reference draws of posteriordb",
+    print_table(
+        f"Everything automatic, 4 × {draws:,} draws, compared with the reference draws of posteriordb",
         ("", "front end", "off by", "in", "figures", "R̂", "ESS/s", "metric", "trajectory"),
         [
             (
@@ -65,15 +66,15 @@ def run(folder: Path, draws: int = 2000, seed: int = 0, only: Collection[str] = 
         [
             f"{sum(line.is_right for line in lines)} of {len(lines)} are right: within {FAR:g} Monte Carlo standard "
             "errors, of both runs together, in every mean, standard deviation, 5% and 95% quantile.",
-            "off by: the largest difference, in standard errors. ESS/s: least of bulk, tail and squares, in the time "
-            "of warm-up and draws.",
+            "off by: the largest difference, in standard errors. ESS/s: smallest of bulk, tail and squares, per "
+            "second of warm-up and draws.",
         ],
     )
     return lines
 
 
-def measure(case: Case, draws: int, seed: int) -> Line:
-    """Sample, and compare."""
+def measure(case: PosteriorCase, draws: int, seed: int) -> PosteriorComparison:
+    """Sample a posterior, and compare with its reference draws."""
     tree = sample_quietly(case.target, case.init, draws=draws, seed=seed, progress=False)
     posterior = tree["posterior"]
     found = case.quantities({str(name): np.asarray(values) for name, values in posterior.to_dataset().items()})
@@ -81,14 +82,14 @@ def measure(case: Case, draws: int, seed: int) -> Line:
     figures = deviations(found, case.reference)
     worst = max(figures, key=lambda figure: np.nan_to_num(figures[figure], nan=np.inf))
     attrs = posterior.attrs
-    return Line(
+    return PosteriorComparison(
         name=case.name,
         front_end=case.front_end,
         deviation=figures[worst],
         worst=worst,
         compared=len(figures),
         r_hat=largest_r_hat(found),
-        per_second=least_size(found) / (attrs["sampling_time"] + attrs["warmup_time"]),
+        per_second=smallest_ess_of(found) / (attrs["sampling_time"] + attrs["warmup_time"]),
         metric=attrs["metric"],
         trajectory=attrs["trajectory"],
     )
@@ -98,6 +99,6 @@ def deviations(draws: Draws, reference: Draws) -> dict[str, float]:
     """Differences of every mean, standard deviation and quantile from the reference, in standard errors of both."""
     found = moments(draws, known_from(reference))
     for name in reference:
-        for landmark in estimated(reference[name], TAILS):
-            found[f"{landmark.share:.0%} of {name}"] = deviation(draws[name], [landmark])
+        for known in estimated_quantiles(reference[name], TAILS):
+            found[f"{known.probability:.0%} of {name}"] = quantile_deviation(draws[name], [known])
     return found

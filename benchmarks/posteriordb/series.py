@@ -7,16 +7,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.posteriordb.densities import cauchy, floats, lognormal, normal
+from benchmarks.posteriordb.model import ConstrainedModel
+from benchmarks.posteriordb.transforms import Values, bounded, positive, positive_ordered, real, simplex
 from mongepatch._typing import Scalar
-from mongepatch.bench.posteriors.densities import cauchy, floats, lognormal, normal
-from mongepatch.bench.posteriors.model import Model
-from mongepatch.bench.posteriors.transforms import Values, bounded, positive, positive_ordered, real, simplex
 
 SUBSTEPS = 20
 """Runge–Kutta steps between two observations of lynx and hare."""
 
 
-def ark(data: Mapping[str, Any]) -> Model:
+def ark(data: Mapping[str, Any]) -> ConstrainedModel:
     """Autoregression of order K; α, β ~ N(0, 10²), σ ~ Cauchy⁺(2.5). The first K observations are given."""
     order, series = int(data["K"]), np.asarray(data["y"], float)
     y = floats(series[order:])
@@ -27,10 +27,10 @@ def ark(data: Mapping[str, Any]) -> Model:
         prior = normal(alpha, 0.0, 10.0) + normal(beta, 0.0, 10.0) + cauchy(sigma, 2.5)
         return normal(y, alpha + lagged @ beta, sigma) + prior
 
-    return Model({"alpha": real(), "beta": real(order), "sigma": positive()}, logdensity)
+    return ConstrainedModel({"alpha": real(), "beta": real(order), "sigma": positive()}, logdensity)
 
 
-def garch11(data: Mapping[str, Any]) -> Model:
+def garch11(data: Mapping[str, Any]) -> ConstrainedModel:
     """yₜ ~ N(μ, σₜ²), σₜ² = α₀ + α₁ (yₜ₋₁ - μ)² + β₁ σₜ₋₁²; flat where α₀ > 0, α₁, β₁ > 0 and α₁ + β₁ < 1."""
     y, first = floats(data["y"]), floats(data["sigma1"])
 
@@ -49,10 +49,10 @@ def garch11(data: Mapping[str, Any]) -> Model:
         "alpha1": bounded(0.0, 1.0),
         "beta1": bounded(0.0, lambda before: 1.0 - before["alpha1"]),
     }
-    return Model(parameters, logdensity)
+    return ConstrainedModel(parameters, logdensity)
 
 
-def hmm_example(data: Mapping[str, Any]) -> Model:
+def hmm_example(data: Mapping[str, Any]) -> ConstrainedModel:
     """Two hidden states that emit yₜ ~ N(μ_state, 1), summed over by the forward algorithm.
 
     μ₁ ~ N(3, 1), μ₂ ~ N(10, 1), 0 < μ₁ < μ₂; rows of the transition matrix are uniform on the simplex. The first
@@ -71,10 +71,10 @@ def hmm_example(data: Mapping[str, Any]) -> Model:
         weights, _ = jax.lax.scan(forward, emissions[0], emissions[1:])
         return jax.nn.logsumexp(weights) + normal(mu, centres, 1.0)
 
-    return Model({"theta1": simplex(2), "theta2": simplex(2), "mu": positive_ordered(2)}, logdensity)
+    return ConstrainedModel({"theta1": simplex(2), "theta2": simplex(2), "mu": positive_ordered(2)}, logdensity)
 
 
-def lotka_volterra(data: Mapping[str, Any]) -> Model:
+def lotka_volterra(data: Mapping[str, Any]) -> ConstrainedModel:
     """Hares u and lynxes v: u̇ = (θ₁ - θ₂ v) u, v̇ = (θ₄ u - θ₃) v, seen with lognormal errors.
 
     θ₁, θ₃ ~ N⁺(1, ½²), θ₂, θ₄ ~ N⁺(0.05, 0.05²), z₀ ~ LogNormal(log 10, 1), σ ~ LogNormal(-1, 1).
@@ -107,4 +107,4 @@ def lotka_volterra(data: Mapping[str, Any]) -> Model:
         prior = normal(theta, centres, spreads) + lognormal(sigma, -1.0, 1.0)
         return likelihood + prior + lognormal(values["z_init"], jnp.log(10.0), 1.0)
 
-    return Model({"theta": positive(4), "z_init": positive(2), "sigma": positive(2)}, logdensity)
+    return ConstrainedModel({"theta": positive(4), "z_init": positive(2), "sigma": positive(2)}, logdensity)

@@ -1,5 +1,1 @@
-"""A centred PyMC model that makes `pm.sample` diverge: ours beside `pm.sample` and nutpie."""
-
-from mongepatch.bench.pymc.run import run
-
-__all__ = ["run"]
+"""A centred PyMC model on which `pm.sample` diverges: our sampler compared with `pm.sample` and nutpie."""

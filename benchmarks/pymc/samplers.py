@@ -1,4 +1,4 @@
-"""Ours, PyMC's own and nutpie on one PyMC model."""
+"""`mongepatch.sample`, `pm.sample` and nutpie on one PyMC model."""
 
 import os
 import time
@@ -6,16 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.patches.samplers import RunPlan, Sampler, SamplerOutcome, SamplerTask
+from benchmarks.patches.samplers.in_jax import run_ours
 from mongepatch import from_pymc
 from mongepatch._extras import require
-from mongepatch.bench.patches.samplers import Outcome, Plan, Sampler, Task
-from mongepatch.bench.patches.samplers.ours import run_ours
 
 
 def ours(model: Any, metric: str) -> Sampler:
-    """`mongepatch.sample` in a metric by name, all else automatic. To read the model counts as compiling."""
+    """`mongepatch.sample` in a metric by name, all else automatic. Reading the model counts as compiling."""
 
-    def run(_: Task, plan: Plan) -> Outcome:
+    def run(_: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         started = time.perf_counter()
         target = from_pymc(model)
         reading = time.perf_counter() - started
@@ -27,9 +27,9 @@ def ours(model: Any, metric: str) -> Sampler:
 
 def pymc_nuts(model: Any) -> Sampler:
     """`pm.sample()`."""
-    pm = require("pymc", "pymc", "This bench")
+    pm = require("pymc", "pymc", "This benchmark")
 
-    def run(_: Task, plan: Plan) -> Outcome:
+    def run(_: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         started = time.perf_counter()
         with model:
             trace = pm.sample(
@@ -45,9 +45,9 @@ def pymc_nuts(model: Any) -> Sampler:
 
 def nutpie_nuts(model: Any) -> Sampler:
     """nutpie, as PyMC's users call it: compiled by numba."""
-    nutpie = require("nutpie", "peers", "This bench")
+    nutpie = require("nutpie", "peers", "This benchmark")
 
-    def run(_: Task, plan: Plan) -> Outcome:
+    def run(_: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         started = time.perf_counter()
         compiled = nutpie.compile_pymc_model(model)
         compiling = time.perf_counter() - started
@@ -58,14 +58,14 @@ def nutpie_nuts(model: Any) -> Sampler:
     return Sampler("nutpie", run)
 
 
-def _plan(plan: Plan) -> dict[str, int]:
+def _plan(plan: RunPlan) -> dict[str, int]:
     cores = min(plan.chains, os.cpu_count() or 1)
     return {"draws": plan.draws, "tune": plan.warmup, "chains": plan.chains, "cores": cores}
 
 
-def _outcome(trace: Any, seconds: float, compile_seconds: float) -> Outcome:
+def _outcome(trace: Any, seconds: float, compile_seconds: float) -> SamplerOutcome:
     stats = (trace["sample_stats"], trace["warmup_sample_stats"])
-    return Outcome(
+    return SamplerOutcome(
         {str(name): np.asarray(values) for name, values in trace["posterior"].data_vars.items()},
         sum(int(group["n_steps"].sum()) for group in stats),
         seconds,

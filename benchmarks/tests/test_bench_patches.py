@@ -5,19 +5,19 @@ import json
 import jax
 import numpy as np
 import pytest
+from benchmarks.patches.compiling import _covered, compiled_once
+from benchmarks.patches.samplers.compiled import compiled_gradient_seconds
 from numpyro import handlers
 from typer.testing import CliRunner
 
-from mongepatch.bench import lengths
-from mongepatch.bench.callback import Callback
-from mongepatch.bench.patches import landmarks, quantities, report, truth
-from mongepatch.bench.patches.compiling import _covered, compiled_once
-from mongepatch.bench.patches.measure import Row
-from mongepatch.bench.patches.problems import Problem, hard_problems
-from mongepatch.bench.patches.problems.regular import autoregression, kidscore
-from mongepatch.bench.patches.quality import quality
-from mongepatch.bench.patches.samplers import Outcome, Plan, Task
-from mongepatch.bench.patches.samplers.compiled import compiled_gradient_seconds
+from benchmarks import lengths
+from benchmarks.patches import landmarks, quantities, report, truth
+from benchmarks.patches.measure import SamplerRow
+from benchmarks.patches.problems import NumpyroProblem, hard_problems
+from benchmarks.patches.problems.regular import autoregression, kidscore
+from benchmarks.patches.quality import quality
+from benchmarks.patches.samplers import RunPlan, SamplerOutcome, SamplerTask
+from benchmarks.patches.samplers.callbacks import Callback
 from mongepatch.cli import app
 from mongepatch.errors import SettingError
 from mongepatch.targets.truth import Normal
@@ -37,7 +37,7 @@ def same_numbers():
 
 def outcome_of(v, **figures):
     x = RNG.normal(size=(*v.shape, 9)) * np.exp(0.5 * v)[..., None]
-    return Outcome(
+    return SamplerOutcome(
         {"v": v, "x": x}, **{"n_grad": 1000, "seconds": 2.0, "compile_seconds": 1.0, "divergences": 0, **figures}
     )
 
@@ -111,7 +111,7 @@ def test_the_distribution_of_an_x_is_known():
 
 
 def test_scales_are_looked_at_in_logarithms():
-    problem = Problem("p", lambda: None, (), scales=("tau",), others=("theta",))
+    problem = NumpyroProblem("p", lambda: None, (), scales=("tau",), others=("theta",))
     made = quantities.quantities(problem, {"tau": np.ones((4, 10, 2)), "theta": np.zeros((4, 10, 9))})
     assert quantities.neck_names(problem, made) == ["log tau[0]", "log tau[1]"]
     assert quantities.other_names(problem, made) == [f"theta[{i}]" for i in range(5)]
@@ -153,7 +153,7 @@ def test_models_of_posteriordb_are_read_from_a_folder(tmp_path, capsys):
 
 def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    problem, plan = PROBLEMS["schools"], Plan(200, 0, warmup=200)
+    problem, plan = PROBLEMS["schools"], RunPlan(200, 0, warmup=200)
     first = truth.truth_of(problem, plan)
     assert first.is_doubtful
     assert "a long run" in capsys.readouterr().err
@@ -165,7 +165,7 @@ def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
 
 
 def test_callbacks_are_counted():
-    task = Task(NEAL.centred, NEAL.data)
+    task = SamplerTask(NEAL.centred, NEAL.data)
     callback = Callback(task.target)
     position = np.full(10, 0.5)
     value, gradient = callback(position)
@@ -183,7 +183,7 @@ def test_the_summary_takes_the_best_peer_that_is_right(capsys):
     draws = RNG.normal(0.0, 3.0, size=(4, 1000))
 
     def row(name, kind, v, seconds):
-        return Row(name, kind, [quality(NEAL, EXACT, outcome_of(v, seconds=seconds))])
+        return SamplerRow(name, kind, [quality(NEAL, EXACT, outcome_of(v, seconds=seconds))])
 
     own, wrong = row("ours, patch", "ours", draws, 1.0), row("fast", "peer", 0.5 * draws, 0.01)
     rows = [own, wrong, row("honest", "peer", draws, 10.0), row("NUTS, non-centred", "form", draws, 2.0)]
@@ -215,7 +215,7 @@ def test_a_problem_that_is_not_there():
 def test_regular_models_run():
     X, y = RNG.normal(size=(10, 2)), RNG.normal(size=10)
     for model in (kidscore, autoregression):
-        target = Task(model, (X, y)).target
+        target = SamplerTask(model, (X, y)).target
         assert np.isfinite(float(target(np.zeros(target.dimension))))
 
 

@@ -6,8 +6,8 @@ from test_posteriors import write
 from typer.testing import CliRunner
 
 import mongepatch as mp
-from mongepatch.bench.posteriordb.cases import cases, entries
-from mongepatch.bench.posteriordb.run import deviations
+from benchmarks.posteriordb.cases import cases, entries
+from benchmarks.posteriordb.run import deviations
 from mongepatch.cli import app
 
 

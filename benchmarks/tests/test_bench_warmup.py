@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from helpers import Known, flattened, known_from, largest_deviation
 
-from mongepatch.bench.warmup import funnels, regular
-from mongepatch.bench.warmup.problems import gaussian
+from benchmarks.warmup import funnels, regular
+from benchmarks.warmup.problems import gaussian
 from mongepatch.sampling.output import tree_of
 from mongepatch.targets import funnel
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from mongepatch.bench.posteriors import available, load
-from mongepatch.bench.posteriors.load import MODELS
-from mongepatch.bench.posteriors.transforms import bounded, ordered, positive, positive_ordered, real, simplex
+from benchmarks.posteriordb import available, load
+from benchmarks.posteriordb.load import MODELS
+from benchmarks.posteriordb.transforms import bounded, ordered, positive, positive_ordered, real, simplex
 from mongepatch.errors import DataError, SettingError
 
 FOLDER = "MONGEPATCH_POSTERIORDB"

@@ -1,5 +1,1 @@
-"""What warm-up finds, and what it is worth."""
-
-from mongepatch.bench.warmup.run import run
-
-__all__ = ["run"]
+"""Choices of automatic warm-up, and efficiency compared with BlackJAX's NUTS."""

@@ -1,7 +1,7 @@
-"""The paper's funnels: where trajectories diverge, and effective sizes that chains report cannot be believed.
+"""The paper's funnels, on which trajectories diverge and estimated effective sizes are too large.
 
-The truth about `a` is known, so effective sizes are taken from errors: the share of draws below a quantile has variance
-p(1 − p)/n if n draws are independent. A chain that never enters the neck is charged for it.
+The truth about `a` is known, so that effective sizes follow from errors: the fraction of draws below a quantile has
+variance p(1 − p)/n if n draws are independent. A chain that never enters the neck then has a small effective size.
 """
 
 from collections.abc import Sequence
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.measures.effective_size import ess_per_1000_grads
 from mongepatch import baselines
 from mongepatch._extras import require
-from mongepatch.bench.distances import ks_distance
-from mongepatch.bench.effective import ess_per_1000_grads
-from mongepatch.bench.funnel import TRUTH
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.tables import show
 from mongepatch.metrics import Monge
+from mongepatch.paper.console import print_table
+from mongepatch.paper.distances import ks_distance
+from mongepatch.paper.funnel_runs import TRUTH
+from mongepatch.paper.quiet import sample_quietly
 from mongepatch.targets import funnel
 
 if TYPE_CHECKING:
@@ -29,27 +29,27 @@ START = 5.0
 """The paper's starting point, in every coordinate."""
 
 
-class Result(NamedTuple):
-    """What several seeds of one sampler gave."""
+class FunnelSummary(NamedTuple):
+    """Results of several seeds of one sampler."""
 
     by_error: float
-    """Effective draws for each 1000 gradient-equivalents, from errors; the least over quantiles."""
+    """Effective draws per 1000 gradient-equivalents, from errors; the smallest over quantiles."""
     nominal: float
-    """The same as the chains report it; median."""
+    """The same as estimated from the chains; median."""
     distance: float
     """Kolmogorov–Smirnov distance of `a` from its truth; median."""
     alphas: list[float]
 
 
-def summary(trees: "Sequence[DataTree]") -> Result:
-    """What some runs say."""
-    norm = require("scipy.stats", "sample", "A bench").norm(0.0, VARIANCE**0.5)
+def summary(trees: "Sequence[DataTree]") -> FunnelSummary:
+    """Summarise several runs."""
+    norm = require("scipy.stats", "sample", "A benchmark").norm(0.0, VARIANCE**0.5)
     a = np.concatenate([np.asarray(tree["posterior"]["a"]) for tree in trees])
     stats = [tree["sample_stats"].to_dataset() for tree in trees]
     grads = np.mean([float(one["n_grad"].sum()) / one.sizes["chain"] for one in stats])
     sizes = [p * (1 - p) / np.mean(((a < norm.ppf(p)).mean(axis=1) - p) ** 2) for p in PROBABILITIES]
     distances = [ks_distance(np.asarray(tree["posterior"]["a"]), TRUTH) for tree in trees]
-    return Result(
+    return FunnelSummary(
         1000 * min(sizes) / grads,
         float(np.median([ess_per_1000_grads(tree) for tree in trees])),
         float(np.median(distances)),
@@ -57,7 +57,7 @@ def summary(trees: "Sequence[DataTree]") -> Result:
     )
 
 
-def automatic(dimension: int, draws: int, seeds: Sequence[int], **settings: Any) -> Result:
+def automatic(dimension: int, draws: int, seeds: Sequence[int], **settings: Any) -> FunnelSummary:
     """Our sampler, from the paper's starting point."""
     target = funnel(dimension)
     start = np.full(dimension + 1, START)
@@ -66,9 +66,9 @@ def automatic(dimension: int, draws: int, seeds: Sequence[int], **settings: Any)
     )
 
 
-def table(draws: int, seeds: Sequence[int], grid: Sequence[float] = ALPHAS) -> dict[str, Result]:
-    """Print efficiency on the funnels with one and with ten x's, and α = 1 beside a grid of others."""
-    results: dict[str, Result] = {}
+def table(draws: int, seeds: Sequence[int], grid: Sequence[float] = ALPHAS) -> dict[str, FunnelSummary]:
+    """Print efficiency on the funnels with one and with ten x's, and for a grid of α."""
+    results: dict[str, FunnelSummary] = {}
     for dimension in (1, 10):
         start = np.full(dimension + 1, START)
         runs = [baselines.nuts(funnel(dimension), start, draws=draws, seed=seed) for seed in seeds]
@@ -78,9 +78,9 @@ def table(draws: int, seeds: Sequence[int], grid: Sequence[float] = ALPHAS) -> d
     for alpha in grid:
         settings = {"metric": Monge(alpha, inverse_mass="auto"), "trajectory": "nuts"}
         results[f"D = 1: α = {alpha:g}"] = automatic(1, draws, seeds, **settings)
-    show(
+    print_table(
         f"The paper's funnels from 5·1, 4 × {draws:,} draws, {len(seeds)} seeds",
-        ("", "ESS per 1000 grads, from errors", "as chains report", "KS of a", "α"),
+        ("", "ESS per 1000 grads, from errors", "as estimated", "KS of a", "α"),
         [
             (
                 name,
@@ -92,8 +92,8 @@ def table(draws: int, seeds: Sequence[int], grid: Sequence[float] = ALPHAS) -> d
             for name, result in results.items()
         ],
         [
-            "From errors: of the share of draws below 1%, 5%, 25%, 50%, 75%, 95% and 99% quantiles of a, the least. "
-            "As chains report: least of bulk, tail and squares; too large where chains miss the neck.",
+            "From errors: of the fraction of draws below the 1%, 5%, 25%, 50%, 75%, 95% and 99% quantiles of a, the "
+            "smallest. As estimated: smallest of bulk, tail and squares; too large where chains miss the neck.",
         ],
     )
     return results

@@ -1,4 +1,4 @@
-"""Where NUTS does well: as good or better for the same gradients, right, and from a bad start too."""
+"""Posteriors that NUTS samples well: efficiency compared with NUTS, deviations, and runs from a bad start."""
 
 import sys
 from collections.abc import Iterable, Sequence
@@ -8,25 +8,25 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.measures.effective_size import ess_per_1000_grads
+from benchmarks.measures.reference import largest_deviation
+from benchmarks.warmup.problems import ReferenceProblem
 from mongepatch import baselines
 from mongepatch._extras import require
-from mongepatch.bench.effective import ess_per_1000_grads
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.reference import largest_deviation
-from mongepatch.bench.tables import show
-from mongepatch.bench.warmup.problems import Problem
+from mongepatch.paper.console import print_table
+from mongepatch.paper.quiet import sample_quietly
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
 FAR = 10.0
-"""How many standard deviations away from the mean a bad start is."""
+"""Distance of a bad start from the mean, in standard deviations."""
 SHORT = 500
-"""Draws of a warm-up from there."""
+"""Warm-up draws from there."""
 
 
-class Line(NamedTuple):
-    """What is measured of one problem."""
+class EfficiencyComparison(NamedTuple):
+    """Measurements of one problem."""
 
     name: str
     ours: float
@@ -37,8 +37,8 @@ class Line(NamedTuple):
     chosen: str
 
 
-def measure(problem: Problem, draws: int, seeds: Sequence[int]) -> Line:
-    """Medians over seeds of effective draws for their gradients, ours and BlackJAX's."""
+def measure(problem: ReferenceProblem, draws: int, seeds: Sequence[int]) -> EfficiencyComparison:
+    """Medians over seeds of effective draws per 1000 gradients, ours and BlackJAX's."""
     ours, theirs, deviations = [], [], []
     for seed in seeds:
         tree = sample_quietly(problem.target, problem.init, draws=draws, seed=seed, progress=False)
@@ -47,12 +47,14 @@ def measure(problem: Problem, draws: int, seeds: Sequence[int]) -> Line:
         theirs.append(ess_per_1000_grads(baselines.nuts(problem.target, problem.init, draws=draws, seed=seed)))
     ratio = float(np.median(ours) / np.median(theirs))
     chosen = str(tree["posterior"].attrs["chosen"])
-    return Line(problem.name, float(np.median(ours)), float(np.median(theirs)), ratio, max(deviations), chosen)
+    return EfficiencyComparison(
+        problem.name, float(np.median(ours)), float(np.median(theirs)), ratio, max(deviations), chosen
+    )
 
 
-def far_start(problem: Problem, draws: int, seeds: Sequence[int]) -> tuple[float, float]:
-    """The largest R̂ and deviation over seeds of runs that start far away and warm up shortly."""
-    rhat = require("arviz_stats", "sample", "A bench").rhat
+def far_start(problem: ReferenceProblem, draws: int, seeds: Sequence[int]) -> tuple[float, float]:
+    """The largest R̂ and deviation over seeds of runs with a bad start and a short warm-up."""
+    rhat = require("arviz_stats", "sample", "A benchmark").rhat
     worst, deviations = [], []
     for seed in seeds:
         tree = sample_quietly(
@@ -69,8 +71,8 @@ def far_start(problem: Problem, draws: int, seeds: Sequence[int]) -> tuple[float
     return max(worst), max(deviations)
 
 
-def far_points(problem: Problem, seed: int, chains: int = 4) -> Any:
-    """A point for each chain, `FAR` standard deviations from the mean in a random direction, or as far as ℓ goes."""
+def far_points(problem: ReferenceProblem, seed: int, chains: int = 4) -> Any:
+    """A point for each chain, `FAR` standard deviations from the mean in a random direction; less if ℓ is not finite."""
     rows = problem.typical
     directions = np.random.default_rng(seed).normal(size=(chains, len(rows)))
     directions *= FAR / np.linalg.norm(directions, axis=1, keepdims=True)
@@ -81,18 +83,18 @@ def far_points(problem: Problem, seed: int, chains: int = 4) -> Any:
     return jax.vmap(problem.target.layout.tree)(jnp.asarray(mean + offsets))
 
 
-def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list[Line]:
-    """Print a line for each problem."""
+def table(problems: Iterable[ReferenceProblem], draws: int, seeds: Sequence[int]) -> list[EfficiencyComparison]:
+    """Print a row for each problem."""
     lines, starts = [], []
     for problem in problems:
         lines.append(measure(problem, draws, seeds))
         starts.append(far_start(problem, draws, seeds))
-        # The table comes at the end; whoever waits for it may see how it goes.
+        # The table comes at the end; this reports progress.
         figures = (lines[-1].ours, lines[-1].theirs, lines[-1].ratio, lines[-1].deviation, *starts[-1])
         print(problem.name, *(f"{figure:.3g}" for figure in figures), file=sys.stderr, flush=True)
     if not lines:
         return []
-    show(
+    print_table(
         f"Everything automatic, 4 × {draws:,} draws, medians of {len(seeds)} seeds",
         ("", "ours", "BlackJAX NUTS", "ratio", "worst error", "far start: R̂", "worst error", "chosen (last seed)"),
         [
@@ -109,7 +111,7 @@ def table(problems: Iterable[Problem], draws: int, seeds: Sequence[int]) -> list
             for line, (r_hat, deviation) in zip(lines, starts, strict=True)
         ],
         [
-            "ours, BlackJAX NUTS: least effective size of bulk, tail and squares for each 1000 gradient-equivalents.",
+            "ours, BlackJAX NUTS: smallest effective size of bulk, tail and squares per 1000 gradient-equivalents.",
             "worst error: largest deviation of a mean or standard deviation over all quantities and seeds, in standard "
             f"errors. far start: {FAR:.0f} standard deviations from the mean, {SHORT} draws of warm-up.",
         ],

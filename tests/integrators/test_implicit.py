@@ -9,7 +9,7 @@ import pytest
 from problems import DENSITIES, curved, phase_points, relative_error
 
 import mongepatch as mp
-from mongepatch.bench import implicit as bench
+from benchmarks import implicit as bench
 from mongepatch.integrators import Failure, FixedPoint, GeneralizedLeapfrog, ImplicitMidpoint
 
 INTEGRATORS = {"leapfrog": GeneralizedLeapfrog(tolerance=1e-11), "midpoint": ImplicitMidpoint(tolerance=1e-11)}

@@ -6,15 +6,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from mongepatch.paper.verdicts import graded
 
-from mongepatch.bench.funnel import TRUTH
+from benchmarks.funnel import TRUTH
 from mongepatch.metrics import Fisher, Monge
 from mongepatch.paper import figure_2, figure_3, figure_4, squiggle
 from mongepatch.paper.chains import METHODS, run
 from mongepatch.paper.ellipses import angles, ellipse, matrices
 from mongepatch.paper.paths import follow
 from mongepatch.paper.style import styled
-from mongepatch.paper.verdicts import graded
 from mongepatch.targets import banana, preset, ring
 from mongepatch.targets import squiggle as squiggle_target
 

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 import xarray
 from helpers import sample_quietly
+from mongepatch.paper.compiled_funnel import CompiledFunnel
 
 from mongepatch import datasets
 from mongepatch.paper import figure_5, figure_6, funnels, regressions, table_2
-from mongepatch.paper.compiled_funnel import CompiledFunnel
 from mongepatch.paper.style import styled
 from mongepatch.targets import funnel
 

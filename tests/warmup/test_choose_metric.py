@@ -150,7 +150,7 @@ def test_widths_come_from_draws_and_stay_where_there_are_none():
 
 @pytest.mark.slow
 def test_chains_that_have_only_been_at_the_door_of_a_neck_get_the_patch_too():
-    from mongepatch.bench.patches.problems import hard_problems
+    from benchmarks.patches.problems import hard_problems
 
     (problem,) = (problem for problem in hard_problems() if problem.name == "groups-100")
     tree = quiet(mp.from_numpyro(problem.centred, *problem.data), draws=100, seed=0)

@@ -1,26 +1,27 @@
-"""Models that are hard as one writes them first, and some that are not."""
+"""NumPyro models that are hard to sample in their centred form, and some that are easy."""
 
 from pathlib import Path
 
+from benchmarks.patches.problems.base import ModelFunction, NumpyroProblem
 from mongepatch._extras import require
-from mongepatch.bench.patches.problems.base import Model, Problem
 
-__all__ = ["Model", "Problem", "hard_problems", "regular_problems"]
+__all__ = ["ModelFunction", "NumpyroProblem", "hard_problems", "regular_problems"]
 
 
-def hard_problems(folder: Path | None = None) -> list[Problem]:
-    """Models with scales to be found; those of posteriordb where there is a folder of it."""
-    require("numpyro", "numpyro", "The bench of patches")
-    from mongepatch.bench.patches.problems import funnels, groups, horseshoe, posteriordb, schools, slopes, volatility
+def hard_problems(folder: Path | None = None) -> list[NumpyroProblem]:
+    """Models with unknown scales, and those of posteriordb where a folder has their data."""
+    require("numpyro", "numpyro", "The benchmark of patches")
+    from benchmarks.patches.problems import funnels, groups, horseshoe, schools, slopes, volatility
+    from benchmarks.posteriordb import numpyro_models
 
     families = (schools, funnels, groups, slopes, horseshoe, volatility)
     found = [problem for family in families for problem in family.problems()]
-    return found if folder is None else found + posteriordb.problems(folder)
+    return found if folder is None else found + numpyro_models.problems(folder, numpyro_models.HIERARCHIES)
 
 
-def regular_problems(folder: Path | None = None) -> list[Problem]:
+def regular_problems(folder: Path | None = None) -> list[NumpyroProblem]:
     """Models without hard geometry."""
-    require("numpyro", "numpyro", "The bench of patches")
-    from mongepatch.bench.patches.problems import regular
+    require("numpyro", "numpyro", "The benchmark of patches")
+    from benchmarks.patches.problems import regular
 
     return regular.problems(folder)

@@ -10,7 +10,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Model, Problem
+from benchmarks.patches.problems.base import ModelFunction, NumpyroProblem
 from mongepatch.targets.truth import Marginal, Normal, Tabulated
 
 NEAL, PAPER = (9, 99), (1, 3, 5, 10, 30, 50)
@@ -57,16 +57,16 @@ class Mixture:
         return low
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """Neal's with v ~ N(0, 3²), and the paper's with a ~ N(0, 15)."""
     neal = [_problem(f"neal-{d}", d, "v", 3.0, jnp.exp) for d in NEAL]
     return neal + [_problem(f"softplus-{d}", d, "a", 15.0**0.5, jax.nn.softplus) for d in PAPER]
 
 
-def _problem(name: str, dimension: int, neck: str, sd: float, variance_of: Callable[[Any], Any]) -> Problem:
-    def form(model: Model) -> Model:
+def _problem(name: str, dimension: int, neck: str, sd: float, variance_of: Callable[[Any], Any]) -> NumpyroProblem:
+    def form(model: ModelFunction) -> ModelFunction:
         return partial(model, neck=neck, sd=sd, variance_of=variance_of)
 
     exact: dict[str, Marginal] = {neck: Normal(0.0, sd), "x": Mixture(sd, variance_of)}
     forms = {"non-centred": form(non_centred)}
-    return Problem(name, form(centred), (dimension,), logs=(neck,), others=("x",), forms=forms, exact=exact)
+    return NumpyroProblem(name, form(centred), (dimension,), logs=(neck,), others=("x",), forms=forms, exact=exact)

@@ -5,8 +5,8 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Problem
-from mongepatch.bench.patches.problems.marginal import log_scale_posterior
+from benchmarks.patches.problems.base import NumpyroProblem
+from benchmarks.patches.problems.marginal import log_scale_posterior
 
 MANY, FEW = 400, 1
 """Observations of a group of the uneven data."""
@@ -70,11 +70,11 @@ def uneven_by_hand(group: np.ndarray, y: np.ndarray) -> None:
         numpyro.sample("y", dist.Normal(theta[group], 1), obs=y)
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """12 and 100 even groups, and 20 uneven ones."""
     forms = {"non-centred": non_centred}
     return [
-        Problem(
+        NumpyroProblem(
             f"groups-{groups}",
             centred,
             _data(np.full(groups, 10), tau, seed),
@@ -86,11 +86,11 @@ def problems() -> list[Problem]:
     ] + [_uneven()]
 
 
-def _uneven() -> Problem:
+def _uneven() -> NumpyroProblem:
     sizes = np.repeat([FEW, MANY], [14, 6])
     group, y = _data(sizes, 0.1, 5)
     means = np.bincount(group, weights=y) / sizes
-    return Problem(
+    return NumpyroProblem(
         "groups-uneven",
         uneven_centred,
         (group, y),

@@ -8,7 +8,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Problem
+from benchmarks.patches.problems.base import NumpyroProblem
 
 SLAB, GLOBAL = 2.0, 0.1
 """c and τ₀."""
@@ -46,10 +46,10 @@ def non_centred(X: np.ndarray, y: np.ndarray) -> None:
     _observe(beta, X, y)
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """20 features and 100 observations; 100 and 200."""
     return [
-        Problem(
+        NumpyroProblem(
             f"horseshoe-{features}",
             centred,
             _data(features, observations),

@@ -4,8 +4,8 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Problem
-from mongepatch.bench.patches.problems.marginal import log_scale_posterior
+from benchmarks.patches.problems.base import NumpyroProblem
+from benchmarks.patches.problems.marginal import log_scale_posterior
 
 EFFECTS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
 ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
@@ -30,11 +30,11 @@ def non_centred(errors: np.ndarray, y: np.ndarray) -> None:
         numpyro.sample("y", dist.Normal(theta, errors), obs=y)
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """The one."""
     exact = log_scale_posterior(EFFECTS, ERRORS, 5.0, lambda tau: -np.log1p((tau / 5.0) ** 2))
     return [
-        Problem(
+        NumpyroProblem(
             "schools",
             centred,
             (ERRORS, EFFECTS),

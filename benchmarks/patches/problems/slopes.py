@@ -5,7 +5,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Problem
+from benchmarks.patches.problems.base import NumpyroProblem
 
 GROUPS, EACH = 20, 8
 
@@ -40,14 +40,14 @@ def non_centred(group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
     _observe(effects, sigma, group, x, y)
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """20 groups of 8 observations."""
     rng = np.random.default_rng(1)
     group, x = np.repeat(np.arange(GROUPS), EACH), rng.normal(size=GROUPS * EACH)
     effects = rng.multivariate_normal([1.0, 0.5], [[0.09, 0.015], [0.015, 0.01]], size=GROUPS)
     y = rng.normal(effects[group, 0] + effects[group, 1] * x, 1.0)
     return [
-        Problem(
+        NumpyroProblem(
             "slopes",
             centred,
             (group, x, y),

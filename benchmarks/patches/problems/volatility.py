@@ -5,7 +5,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 
-from mongepatch.bench.patches.problems.base import Problem
+from benchmarks.patches.problems.base import NumpyroProblem
 
 LENGTH = 100
 
@@ -28,9 +28,9 @@ def non_centred(y: np.ndarray) -> None:
     _observe(mu, numpyro.deterministic("h", sigma * jnp.cumsum(z)), y)
 
 
-def problems() -> list[Problem]:
+def problems() -> list[NumpyroProblem]:
     """100 returns."""
     rng = np.random.default_rng(3)
     y = rng.normal(size=LENGTH) * np.exp(0.5 * np.cumsum(rng.normal(0.0, 0.15, size=LENGTH)))
     forms = {"non-centred": non_centred}
-    return [Problem("volatility", centred, (y,), scales=("sigma",), others=("mu", "h"), forms=forms)]
+    return [NumpyroProblem("volatility", centred, (y,), scales=("sigma",), others=("mu", "h"), forms=forms)]

@@ -1,10 +1,17 @@
-"""Ours and others."""
+"""Our sampler and its peers."""
 
-from mongepatch.bench.patches.samplers.base import Outcome, Plan, Sampler, Task
-from mongepatch.bench.patches.samplers.blackjax_nuts import blackjax_nuts
-from mongepatch.bench.patches.samplers.numpyro_nuts import numpyro_nuts
-from mongepatch.bench.patches.samplers.nutpie_nuts import nutpie_nuts
-from mongepatch.bench.patches.samplers.ours import ours
-from mongepatch.bench.patches.samplers.walnuts import walnuts
+from benchmarks.patches.samplers.base import RunPlan, Sampler, SamplerOutcome, SamplerTask
+from benchmarks.patches.samplers.callbacks import nutpie_nuts, walnuts
+from benchmarks.patches.samplers.in_jax import blackjax_nuts, numpyro_nuts, ours
 
-__all__ = ["Outcome", "Plan", "Sampler", "Task", "blackjax_nuts", "numpyro_nuts", "nutpie_nuts", "ours", "walnuts"]
+__all__ = [
+    "RunPlan",
+    "Sampler",
+    "SamplerOutcome",
+    "SamplerTask",
+    "blackjax_nuts",
+    "numpyro_nuts",
+    "nutpie_nuts",
+    "ours",
+    "walnuts",
+]

@@ -1,4 +1,4 @@
-"""What a sampler is given, and what it gives."""
+"""The input and the output of a sampler."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.patches.problems import ModelFunction
 from mongepatch import from_numpyro
-from mongepatch.bench.patches.problems import Model
 from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
 
@@ -19,15 +19,15 @@ CHAINS, WARMUP = 4, 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class SamplerTask:
     """A model with its data."""
 
-    model: Model
+    model: ModelFunction
     data: tuple[Any, ...]
 
     @cached_property
     def target(self) -> Target:
-        """Its density on flat vectors, made once for all samplers and seeds."""
+        """The density on flat vectors, built once for all samplers and seeds."""
         return from_numpyro(self.model, *self.data)
 
     def variables(self, positions: np.ndarray) -> dict[str, np.ndarray]:
@@ -35,8 +35,8 @@ class Task:
         return variables(positions, self.target)
 
 
-class Plan(NamedTuple):
-    """How much to draw."""
+class RunPlan(NamedTuple):
+    """Numbers of draws and chains, and the seed."""
 
     draws: int
     seed: int
@@ -44,8 +44,8 @@ class Plan(NamedTuple):
     chains: int = CHAINS
 
 
-class Outcome(NamedTuple):
-    """Draws, and what they cost with their warm-up."""
+class SamplerOutcome(NamedTuple):
+    """Draws with their cost, warm-up included."""
 
     variables: Mapping[str, np.ndarray]
     """Sites by name, [chain, draw, …]."""
@@ -55,14 +55,14 @@ class Outcome(NamedTuple):
     """Without compilation."""
     compile_seconds: float
     divergences: int | None
-    """None where a sampler does not know any."""
+    """None where a sampler does not report them."""
     least_seconds: float | None = None
-    """What the gradients alone would take compiled, where the sampler calls back into Python for each."""
+    """Time of the gradients alone if compiled, for samplers that call back into Python."""
     remark: str = ""
-    """What it chose, where it chooses."""
+    """The choices of the sampler, where it reports them."""
 
     @classmethod
-    def of_tree(cls, tree: "DataTree", compile_seconds: float) -> "Outcome":
+    def of_tree(cls, tree: "DataTree", compile_seconds: float) -> "SamplerOutcome":
         """From a result of `mongepatch.sample` or `mongepatch.baselines`."""
         posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
         return cls(
@@ -75,7 +75,7 @@ class Outcome(NamedTuple):
 
 
 class Sampler(NamedTuple):
-    """A way to draw."""
+    """A sampler with its name in the tables."""
 
     name: str
-    run: Callable[[Task, Plan], Outcome]
+    run: Callable[[SamplerTask, RunPlan], SamplerOutcome]

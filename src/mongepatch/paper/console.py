@@ -6,7 +6,7 @@ from typing import Any
 from mongepatch._extras import require
 
 
-def show(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], footer: Sequence[str] = ()) -> None:
+def print_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], footer: Sequence[str] = ()) -> None:
     """Print a table: the first column is a label, the others are numbers."""
     console = require("rich.console", "cli", "A table").Console(width=150)
     table = require("rich.table", "cli", "A table").Table(

@@ -1,4 +1,4 @@
-"""The ways of moving that are compared."""
+"""The methods that are compared: HMC, and LMC in the Monge metric with either integration scheme."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Method(NamedTuple):
     metric: Metric
     scheme: Scheme
     refinement: int = 1
-    """Into how many steps each step of a trajectory is cut."""
+    """Number of steps that replace each step of a trajectory, at the same integration time."""
 
 
 HMC = Method("HMC", Euclidean(), "merged")

@@ -18,7 +18,7 @@ class Preset:
     draws: int = 1
     """Draws kept of one chain, warm-up excluded; 1 where the paper follows a single trajectory."""
     warmup: int = 0
-    """Draws thrown away first."""
+    """Draws discarded first."""
     start: float | tuple[float, ...] = 0.0
     """Starting point; one number stands for all coordinates."""
 
@@ -49,7 +49,12 @@ PRESETS = _table()
 
 
 def preset(name: str) -> Preset:
-    """The settings of the paper's experiment of this name."""
+    """The settings of the paper's experiment of this name.
+
+    Example:
+        >>> preset("funnel-1").step_size
+        0.2
+    """
     try:
         return PRESETS[name]
     except KeyError:

@@ -1,4 +1,4 @@
-"""Sampling for a table, which says itself what went wrong."""
+"""Sampling for a table or a figure, which reports problems itself."""
 
 import warnings
 from typing import TYPE_CHECKING, Any

@@ -1,20 +1,23 @@
-"""WALNUTS of walnutpie, through a callback."""
+"""WALNUTS of walnutpie, and the paper's funnel in machine code for it.
 
+A callback into Python for each gradient of the funnel would take hours.
+"""
+
+import ctypes
 import time
+from math import exp, log, log1p
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.callback import Callback
-from mongepatch.targets import Target
 
 DEPTH = 10
 """Doublings of a trajectory, as many as the other samplers may make; walnutpie's own limit is 5."""
 
 
-class Walk(NamedTuple):
-    """What it made."""
+class WalnutsRun(NamedTuple):
+    """Draws of WALNUTS with their cost."""
 
     positions: np.ndarray
     """Flat, [chain, draw, D]."""
@@ -23,7 +26,7 @@ class Walk(NamedTuple):
     compile_seconds: float
 
 
-class Density(Protocol):
+class WalnutsDensity(Protocol):
     """A log density with its gradient, as walnutpie takes it."""
 
     logp: Any
@@ -31,31 +34,28 @@ class Density(Protocol):
 
     @property
     def count(self) -> int:
-        """How often it was asked."""
+        """Number of evaluations so far."""
 
 
-def walnuts(
-    target: Target, *, draws: int, warmup: int, chains: int, seed: int, compiled: Density | None = None
-) -> Walk:
-    """Steps that are halved where energy is not kept; all else is tuned by itself.
+def walnuts(density: WalnutsDensity, dimension: int, *, draws: int, warmup: int, chains: int, seed: int) -> WalnutsRun:
+    """Sample with steps that are halved where the energy error is large; walnutpie tunes all else itself.
 
     Args:
-        target: what to sample.
+        density: the log density and its gradient, compiled or as a callback into Python.
+        dimension: number of parameters.
         draws: of each chain to keep.
         warmup: of each chain, before.
         chains: how many.
         seed: a whole number.
-        compiled: the same density in machine code; by default each gradient is a callback into Python.
     """
     walnutpie = require("walnutpie", "peers", "WALNUTS")
-    density = Callback(target) if compiled is None else compiled
     started = time.perf_counter()
     made = walnutpie.walnuts_pyfunc(
         density.logp,
-        num_params=target.dimension,
+        num_params=dimension,
         num_chains=chains,
         seed=seed,
-        # It would stop as soon as chains agree with each other; they shall have as many draws as the rest.
+        # By itself it stops as soon as chains agree with each other. Here it draws as much as the other samplers.
         min_warmup_iter=warmup,
         max_warmup_iter=warmup,
         min_sampling_iter=draws,
@@ -64,4 +64,41 @@ def walnuts(
     )
     seconds = time.perf_counter() - started
     positions = np.stack([np.asarray(chain) for chain in made])
-    return Walk(positions, density.count, seconds, density.compile_seconds)
+    return WalnutsRun(positions, density.count, seconds, density.compile_seconds)
+
+
+class CompiledFunnel:
+    """Log density and gradient of `targets.funnel`, compiled by numba, with a count of evaluations."""
+
+    def __init__(self) -> None:
+        numba = require("numba", "peers", "WALNUTS")
+        walnutpie = require("walnutpie", "peers", "WALNUTS")
+        numbers = numba.types.CPointer(numba.types.float64)
+        counts = numba.types.CPointer(numba.types.int64)
+        signature = numba.types.int32(numba.types.uintp, numbers, numbers, numbers, counts)
+        self._function = numba.cfunc(signature)(_funnel)
+        self._counter = np.zeros(1, np.int64)
+        pointer = self._counter.ctypes.data_as(ctypes.c_void_p)
+        self.logp: Any = (walnutpie.logp_cfunc_type(self._function.address), pointer)
+        """As walnutpie takes it."""
+        self.compile_seconds = 0.0
+
+    @property
+    def count(self) -> int:
+        """Number of evaluations, or slightly less: two threads may increase the counter at the same time."""
+        return int(self._counter[0])
+
+
+def _funnel(size: int, position: Any, gradient: Any, value: Any, counter: Any) -> int:
+    """Plain loops, which numba compiles."""
+    a = position[size - 1]
+    variance = max(a, 0.0) + log1p(exp(-abs(a)))
+    slope = 1.0 / (1.0 + exp(-a)) / variance  # of the log variance
+    squares = 0.0
+    for i in range(size - 1):
+        squares += position[i] * position[i]
+        gradient[i] = -position[i] / variance
+    value[0] = -0.5 * (squares / variance + (size - 1) * log(variance) + a * a / 15.0)
+    gradient[size - 1] = 0.5 * slope * (squares / variance - (size - 1)) - a / 15.0
+    counter[0] += 1
+    return 0

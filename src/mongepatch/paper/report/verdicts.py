@@ -1,4 +1,4 @@
-"""Verdicts on claims: a word, a shape and a colour, any of which is enough."""
+"""Verdicts on claims as a word, a shape and a colour; each of them is enough to tell verdicts apart."""
 
 from collections import Counter
 from collections.abc import Iterable
