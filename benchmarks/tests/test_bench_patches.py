@@ -1,31 +1,31 @@
-"""The bench of patches calls a right sampler right and a wrong one wrong."""
+"""The benchmark of patches calls a right sampler right and a wrong one wrong."""
 
 import json
 
 import jax
 import numpy as np
 import pytest
-from benchmarks.patches.compiling import _covered, compiled_once
-from benchmarks.patches.samplers.compiled import compiled_gradient_seconds
 from numpyro import handlers
 from typer.testing import CliRunner
 
 from benchmarks import lengths
-from benchmarks.patches import landmarks, quantities, report, truth
+from benchmarks.__main__ import app
+from benchmarks.measures.quantile_checks import estimated_quantiles, exact_quantiles, quantile_deviation
+from benchmarks.measures.timing import _covered, compiled_once
+from benchmarks.patches import quantities, report, truth
 from benchmarks.patches.measure import SamplerRow
 from benchmarks.patches.problems import NumpyroProblem, hard_problems
-from benchmarks.patches.problems.regular import autoregression, kidscore
 from benchmarks.patches.quality import quality
 from benchmarks.patches.samplers import RunPlan, SamplerOutcome, SamplerTask
-from benchmarks.patches.samplers.callbacks import Callback
-from mongepatch.cli import app
+from benchmarks.patches.samplers.callbacks import CallbackDensity, compiled_gradient_seconds
+from benchmarks.posteriordb.numpyro_models import autoregression, kidscore
 from mongepatch.errors import SettingError
 from mongepatch.targets.truth import Normal
 
 RNG = np.random.default_rng(0)
 PROBLEMS = {problem.name: problem for problem in hard_problems()}
 NEAL = PROBLEMS["neal-9"]
-EXACT = truth.truth_of(NEAL).landmarks
+EXACT = truth.truth_of(NEAL).quantiles
 STATE = RNG.bit_generator.state
 
 
@@ -61,9 +61,9 @@ def test_a_biased_sampler_is_wrong(change):
 
 
 def test_a_neck_without_any_draws_is_found():
-    marks = landmarks.exactly(Normal(0.0, 3.0), (0.05,))
+    known = exact_quantiles(Normal(0.0, 3.0), (0.05,))
     draws = np.abs(RNG.normal(0.0, 3.0, size=(4, 1000)))
-    assert landmarks.deviation(draws, marks) > 10
+    assert quantile_deviation(draws, known) > 10
 
 
 def test_chains_that_disagree_are_not_right():
@@ -93,21 +93,21 @@ def test_the_exact_scale_of_eight_schools():
 def test_deviations_are_in_standard_errors():
     draws = RNG.normal(size=(300, 4, 250))
     draws[..., 1::2] = draws[..., ::2]  # each draw twice
-    marks = landmarks.exactly(Normal(0.0, 1.0), (0.25,))
-    deviations = [landmarks.deviation(one, marks) for one in draws]
+    known = exact_quantiles(Normal(0.0, 1.0), (0.25,))
+    deviations = [quantile_deviation(one, known) for one in draws]
     assert np.sqrt(np.mean(np.square(deviations))) == pytest.approx(1.0, abs=0.15)
 
 
 def test_an_estimated_truth_has_errors():
-    (mark,) = landmarks.estimated(RNG.normal(size=(4, 2500)), (0.05,))
-    assert mark.value == pytest.approx(-1.645, abs=0.1)
-    assert mark.error == pytest.approx(np.sqrt(0.05 * 0.95 / 10_000), rel=0.2)
+    (known,) = estimated_quantiles(RNG.normal(size=(4, 2500)), (0.05,))
+    assert known.value == pytest.approx(-1.645, abs=0.1)
+    assert known.error == pytest.approx(np.sqrt(0.05 * 0.95 / 10_000), rel=0.2)
 
 
 def test_the_distribution_of_an_x_is_known():
     x = RNG.normal(size=200_000) * np.exp(0.5 * RNG.normal(0.0, 3.0, size=200_000))
-    for share, value, _ in EXACT["x[0]"]:
-        assert (x < value).mean() == pytest.approx(share, abs=0.005)
+    for probability, value, _ in EXACT["x[0]"]:
+        assert (x < value).mean() == pytest.approx(probability, abs=0.005)
 
 
 def test_scales_are_looked_at_in_logarithms():
@@ -157,7 +157,7 @@ def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
     first = truth.truth_of(problem, plan)
     assert first.is_doubtful
     assert "a long run" in capsys.readouterr().err
-    assert first.landmarks["log tau"][4].value == pytest.approx(1.0, abs=0.4)
+    assert first.quantiles["log tau"][4].value == pytest.approx(1.0, abs=0.4)
     assert truth.truth_of(problem, plan) == first
     printed = capsys.readouterr().err
     assert "a long run" not in printed
@@ -166,7 +166,7 @@ def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
 
 def test_callbacks_are_counted():
     task = SamplerTask(NEAL.centred, NEAL.data)
-    callback = Callback(task.target)
+    callback = CallbackDensity(task.target)
     position = np.full(10, 0.5)
     value, gradient = callback(position)
     assert value == pytest.approx(float(task.target(position)))
@@ -200,7 +200,7 @@ def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     figures = tmp_path / "figures.json"
     arguments = ["--only", "softplus-1", "--metric", "euclidean", "--no-peers", "--seeds", "1", "--draws", "100"]
-    result = CliRunner().invoke(app, ["bench", "patches", *arguments, "--json", str(figures)])
+    result = CliRunner().invoke(app, ["patches", *arguments, "--json", str(figures)])
     assert result.exit_code == 0, result.output
     assert "ours, euclidean" in result.output
     (row,) = json.loads(figures.read_text())["problems"]["softplus-1"]["rows"]
@@ -208,7 +208,7 @@ def test_the_command(tmp_path, monkeypatch):
 
 
 def test_a_problem_that_is_not_there():
-    result = CliRunner().invoke(app, ["bench", "patches", "--only", "nothing"])
+    result = CliRunner().invoke(app, ["patches", "--only", "nothing"])
     assert "There is no problem nothing" in str(result.exception)
 
 
@@ -231,11 +231,15 @@ def test_nothing_is_kept_on_disk_after_a_block():
         jax.config.update(shortest, before)
 
 
+@pytest.mark.slow
 def test_lengths_of_trajectories_are_compared(capsys):
     found = lengths.run(draws=100, seeds=[0], only=["softplus-1"], lengths=[2, 8])
     short, long = (runs[0] for runs in found["softplus-1"].values())
     assert short.size < long.size
     assert long.per_second > 0
     assert "8 steps" in capsys.readouterr().out
+
+
+def test_lengths_of_an_unknown_problem_are_refused():
     with pytest.raises(SettingError, match="There is no problem nothing"):
         lengths.run(only=["nothing"])

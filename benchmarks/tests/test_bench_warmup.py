@@ -1,35 +1,41 @@
-"""The bench of warm-up measures what it says."""
+"""The benchmark of warm-up measures what it says."""
 
+import helpers
 import numpy as np
 import pytest
-from helpers import Known, flattened, known_from, largest_deviation
 
+from benchmarks.measures import reference
 from benchmarks.warmup import funnels, regular
 from benchmarks.warmup.problems import gaussian
 from mongepatch.sampling.output import tree_of
 from mongepatch.targets import funnel
 
 RNG = np.random.default_rng(0)
+BOTH = pytest.mark.parametrize("module", [reference, helpers], ids=["benchmarks", "tests"])
+"""Tests of the library have a copy of their own, since they must not import the benchmarks."""
 
 
-def test_deviations_are_in_standard_errors():
+@BOTH
+def test_deviations_are_in_standard_errors(module):
     draws = {"x": RNG.normal(2.0, 3.0, size=(4, 2500))}
-    truth = known_from(draws)["x"]
+    truth = module.known_from(draws)["x"]
+    known = type(truth)
     assert truth.mean_error == pytest.approx(0.03, rel=0.2)
-    assert largest_deviation(draws, {"x": Known(2.0, 3.0)}) < 4.0
-    assert largest_deviation(draws, {"x": Known(2.3, 3.0)}) == pytest.approx(10.0, abs=4.0)
-    assert largest_deviation(draws, {"x": Known(2.0, 3.4)}) > 10.0
+    assert module.largest_deviation(draws, {"x": known(2.0, 3.0)}) < 4.0
+    assert module.largest_deviation(draws, {"x": known(2.3, 3.0)}) == pytest.approx(10.0, abs=4.0)
+    assert module.largest_deviation(draws, {"x": known(2.0, 3.4)}) > 10.0
 
 
-def test_the_error_of_a_standard_deviation_is_that_of_squares():
+@BOTH
+def test_the_error_of_a_standard_deviation_is_that_of_squares(module):
     flips = np.cumsum(RNG.random(size=(400, 4, 500)) < 0.9, axis=-1) % 2 * 2 - 1
     sizes = np.repeat(np.abs(RNG.normal(size=(400, 4, 50))), 10, axis=-1)  # signs alternate, sizes stay for long
-    errors = [known_from({"x": values})["x"].sd_error for values in flips * sizes]
+    errors = [module.known_from({"x": values})["x"].sd_error for values in flips * sizes]
     assert np.mean(errors) == pytest.approx((flips * sizes).std(axis=(1, 2)).std(), rel=0.2)
 
 
 def test_every_scalar_has_a_name():
-    flat = flattened({"a": np.zeros((4, 10)), "b": np.zeros((4, 10, 2, 3))})
+    flat = helpers.flattened({"a": np.zeros((4, 10)), "b": np.zeros((4, 10, 2, 3))})
     assert list(flat)[:3] == ["a", "b[0, 0]", "b[0, 1]"]
     assert len(flat) == 7
 

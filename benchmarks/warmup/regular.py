@@ -72,7 +72,7 @@ def far_start(problem: ReferenceProblem, draws: int, seeds: Sequence[int]) -> tu
 
 
 def far_points(problem: ReferenceProblem, seed: int, chains: int = 4) -> Any:
-    """A point for each chain, `FAR` standard deviations from the mean in a random direction; less if ℓ is not finite."""
+    """A point for each chain, `FAR` standard deviations from the mean in a random direction, or where ℓ is finite."""
     rows = problem.typical
     directions = np.random.default_rng(seed).normal(size=(chains, len(rows)))
     directions *= FAR / np.linalg.norm(directions, axis=1, keepdims=True)
