@@ -1,13 +1,14 @@
 """The command line of the benchmarks: `python -m benchmarks NAME`."""
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import jax
 import typer
 
-from mongepatch.errors import MongepatchError
+from mongepatch.__main__ import exit_code
 
 app = typer.Typer(help="Measurements that the documentation quotes.", no_args_is_help=True, add_completion=False)
 
@@ -193,15 +194,5 @@ def stan(rounds: Rounds = 7) -> None:
     run(rounds=rounds)
 
 
-def main() -> int:
-    """Run the command line; an error that its user can act on is one line, not a traceback."""
-    try:
-        app(prog_name="python -m benchmarks")
-    except MongepatchError as error:
-        print(f"benchmarks: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(exit_code("benchmarks", partial(app, prog_name="python -m benchmarks")))

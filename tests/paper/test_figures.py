@@ -12,9 +12,9 @@ from mongepatch.paper import figure_2, figure_3, figure_4, preset, squiggle
 from mongepatch.paper.chains import METHODS, run
 from mongepatch.paper.ellipses import angles, ellipse, matrices
 from mongepatch.paper.funnel_runs import TRUTH
-from mongepatch.paper.item import graded
 from mongepatch.paper.paths import follow
 from mongepatch.paper.style import styled
+from mongepatch.paper.verdicts import graded
 from mongepatch.targets import banana, ring
 from mongepatch.targets import squiggle as squiggle_target
 

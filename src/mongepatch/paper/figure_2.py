@@ -6,21 +6,9 @@ from typing import Any
 import numpy as np
 
 from mongepatch.paper.ellipses import angles, ellipse, geometry
-from mongepatch.paper.item import (
-    Claim,
-    Column,
-    Figure,
-    Item,
-    Numbers,
-    Results,
-    Section,
-    Size,
-    Table,
-    Task,
-    Verdict,
-    graded,
-)
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, Verdict
 from mongepatch.paper.style import COLOURS, INK, canvas, contours
+from mongepatch.paper.verdicts import graded
 from mongepatch.targets import banana
 
 ALPHAS = (0.1, 0.3, 1.0, 3.0, 10.0)

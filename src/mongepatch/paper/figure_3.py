@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mongepatch.paper.item import Claim, Column, Figure, Item, Results, Section, Size, Table, Task, Verdict, graded
+from mongepatch.paper.item import Claim, Column, Figure, Item, Results, Section, Size, Table, Task, Verdict
 from mongepatch.paper.paths import follow
 from mongepatch.paper.presets import preset
 from mongepatch.paper.style import CYCLE, PALE, canvas
+from mongepatch.paper.verdicts import graded
 
 RADIUS, VARIANCE = 12.0, 0.12
 ALPHAS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)

@@ -6,21 +6,9 @@ import numpy as np
 
 from mongepatch.paper.funnel_runs import TRUTH
 from mongepatch.paper.funnels import DEEP, EDGES, MEANINGS, SAMPLERS, judged
-from mongepatch.paper.item import (
-    Claim,
-    Column,
-    Figure,
-    Item,
-    Numbers,
-    Results,
-    Section,
-    Size,
-    Table,
-    Task,
-    graded,
-    held,
-)
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.style import COLOURS, INK, MARKERS, canvas
+from mongepatch.paper.verdicts import graded, held
 
 DIMENSIONS = (1, 3, 5, 10, 30, 40, 50)
 DRAWS = {"quick": 4_000, "full": 60_000}

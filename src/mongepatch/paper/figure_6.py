@@ -4,22 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from mongepatch.paper.item import (
-    Claim,
-    Column,
-    Figure,
-    Item,
-    Numbers,
-    Results,
-    Section,
-    Size,
-    Table,
-    Task,
-    graded,
-    held,
-)
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.regressions import DATA, swept
 from mongepatch.paper.style import CYCLE, MARKERS, canvas
+from mongepatch.paper.verdicts import graded, held
 
 ALPHAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 STEP_SIZE, NUM_STEPS, DRAWS, WARMUP = 0.09, 7, 3000, 500

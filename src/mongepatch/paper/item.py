@@ -1,6 +1,6 @@
 """The parts of an item of the paper: tasks whose results are kept, and a section of the report made from them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -87,16 +87,3 @@ class Item(NamedTuple):
     """Called where there is at least one result."""
     about: str = ""
     """The experiment in a sentence or two."""
-
-
-def graded(checks: Iterable[bool]) -> Verdict:
-    """A claim holds where every check passes, and in part where some do; without checks it is not checked."""
-    passed = [bool(check) for check in checks]
-    if not passed:
-        return "not checked"
-    return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"
-
-
-def held(claims: Iterable[Claim]) -> str:
-    """The paper's claims with their verdicts, for a caption."""
-    return "The paper says: " + " ".join(f"“{claim.paper}” ({claim.verdict})" for claim in claims)

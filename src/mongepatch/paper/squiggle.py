@@ -6,20 +6,8 @@ import numpy as np
 
 from mongepatch.paper.chain_columns import COLUMNS, draw
 from mongepatch.paper.chains import METHODS, by_method, tasks_of
-from mongepatch.paper.item import (
-    Claim,
-    Column,
-    Figure,
-    Item,
-    Numbers,
-    Results,
-    Section,
-    Size,
-    Table,
-    Task,
-    Verdict,
-    graded,
-)
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, Verdict
+from mongepatch.paper.verdicts import graded
 from mongepatch.targets import squiggle
 
 BENDS = (0.5, 1, 2)

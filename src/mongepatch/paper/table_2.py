@@ -5,22 +5,10 @@ from collections.abc import Callable, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from mongepatch.paper.item import (
-    Claim,
-    Column,
-    Figure,
-    Item,
-    Numbers,
-    Results,
-    Section,
-    Size,
-    Table,
-    Task,
-    graded,
-    held,
-)
+from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task
 from mongepatch.paper.regressions import DATA, SAMPLERS, TUNED, measured
 from mongepatch.paper.style import CYCLE, INK, PALE, canvas
+from mongepatch.paper.verdicts import graded, held
 
 WARMUP = 1000
 """Warm-up draws of samplers that tune themselves, at least."""

@@ -10,7 +10,7 @@ from mongepatch.paper.report.facts import Part, RunFacts, seconds_of
 from mongepatch.paper.report.pictures import Picture
 from mongepatch.paper.report.section import section_of
 from mongepatch.paper.report.tables import sortable
-from mongepatch.paper.report.verdicts import ORDER, badge, in_words, tally
+from mongepatch.paper.verdicts import ORDER, badge, in_words, tally
 
 SIZES = {
     "quick": "This is a quick run: short, and therefore noisy. Close comparisons may go either way; the option --full "

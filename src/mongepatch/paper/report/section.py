@@ -9,7 +9,7 @@ from mongepatch.paper.report.facts import Part, seconds_of
 from mongepatch.paper.report.pictures import Picture
 from mongepatch.paper.report.tables import shown
 from mongepatch.paper.report.values import plain, written
-from mongepatch.paper.report.verdicts import badge
+from mongepatch.paper.verdicts import badge
 
 
 def section_of(part: Part, pictures: Sequence[Picture]) -> str:

@@ -1,4 +1,7 @@
-"""Verdicts on claims as a word, a shape and a colour; each of them is enough to tell verdicts apart."""
+"""Verdicts on claims: from checks to a verdict, and verdicts as text and as a badge.
+
+A badge has a word, a shape and a colour; each of them is enough to tell verdicts apart.
+"""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -15,6 +18,19 @@ _SHAPES: dict[Verdict, str] = {
     "does not hold": '<rect x="1" y="1" width="14" height="14"/><path class="mark" d="M5 5l6 6m0-6l-6 6"/>',
     "not checked": '<circle class="line" cx="8" cy="8" r="6.2" stroke-dasharray="2.4 2.4"/>',
 }
+
+
+def graded(checks: Iterable[bool]) -> Verdict:
+    """A claim holds where every check passes, and in part where some do; without checks it is not checked."""
+    passed = [bool(check) for check in checks]
+    if not passed:
+        return "not checked"
+    return "holds" if all(passed) else "holds in part" if any(passed) else "does not hold"
+
+
+def held(claims: Iterable[Claim]) -> str:
+    """The paper's claims with their verdicts, for a caption."""
+    return "The paper says: " + " ".join(f"“{claim.paper}” ({claim.verdict})" for claim in claims)
 
 
 def badge(verdict: Verdict) -> str:
