@@ -20,10 +20,10 @@ def table(problems: Sequence[NumpyroProblem], draws: int, seeds: Sequence[int]) 
             continue
         auto, euclidean = (row.median(lambda run: run.per_second) for row in rows)
         # Where both have the same metric, seconds differ only by the other load of the machine; gradients do not.
-        by_grads, beside = (row.median(lambda run: run.per_1000_grads) for row in rows)
+        auto_per_grads, euclidean_per_grads = (row.median(lambda run: run.per_1000_grads) for row in rows)
         worst = max(run.r_hat for run in rows[0].runs)
         chosen = rows[0].runs[-1].remark
-        ratios = (f"{auto / euclidean:.2f}", f"{by_grads / beside:.2f}")
+        ratios = (f"{auto / euclidean:.2f}", f"{auto_per_grads / euclidean_per_grads:.2f}")
         lines.append((problem.name, f"{auto:.3g}", f"{euclidean:.3g}", *ratios, f"{worst:.3f}", chosen))
     print_table(
         f"Models without hard geometry: 4 × {draws:,} draws, medians of {len(seeds)} seeds",

@@ -20,7 +20,7 @@ def normal(x: jax.Array, mean: Any, sd: Any) -> Scalar:
 
 
 def lognormal(x: jax.Array, log_median: Any, sd: Any) -> Scalar:
-    """Of which the logarithm is normal."""
+    """Lognormal in the median's logarithm and the standard deviation of the logarithm."""
     return normal(jnp.log(x), log_median, sd) - jnp.sum(jnp.log(x))
 
 

@@ -1,6 +1,6 @@
 """Stan's maps between the real line and constrained parameters, with their log Jacobians.
 
-They are Stan's own, so that a sampler meets here the geometry that it meets there.
+They are Stan's own, so that the geometry is the same as in Stan.
 """
 
 from collections.abc import Callable, Mapping
@@ -86,16 +86,16 @@ def positive_ordered(size: int) -> Transform:
 
 
 def simplex(size: int) -> Transform:
-    """Positive with sum 1, by breaking a stick: each free parameter is the logit of the share taken from what is left.
+    """Positive with sum 1, by breaking a stick: each free parameter is the logit of the fraction taken from the rest.
 
-    Shares are shifted so that zeros are the uniform point. The Jacobian is of all entries but the last.
+    Fractions are shifted so that zeros are the uniform point. The Jacobian is of all entries but the last.
     """
 
     def shift() -> jax.Array:
         return jnp.log(jnp.arange(size - 1, 0, -1, dtype=float))
 
     def logs(free: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Logarithms of the shares taken, of the shares left, and of the stick before and after each break."""
+        """Logarithms of the fractions taken, of the fractions left, and of the stick before and after each break."""
         taken, left = jax.nn.log_sigmoid(free - shift()), jax.nn.log_sigmoid(shift() - free)
         return taken, left, jnp.concatenate([jnp.zeros(1, free.dtype), jnp.cumsum(left)])
 

@@ -218,9 +218,9 @@ def test_transforms_obey_their_constraints():
         assert (value < high).all()
     assert (jnp.diff(TRANSFORMS["ordered"].constrain(free, before)) > 0).all()
     assert (jnp.diff(TRANSFORMS["positive_ordered"].constrain(free, before), prepend=0.0) > 0).all()
-    shares = TRANSFORMS["simplex"].constrain(free[:3], before)
-    assert (shares > 0).all()
-    np.testing.assert_allclose(shares.sum(), 1.0)
+    fractions = TRANSFORMS["simplex"].constrain(free[:3], before)
+    assert (fractions > 0).all()
+    np.testing.assert_allclose(fractions.sum(), 1.0)
     np.testing.assert_allclose(TRANSFORMS["simplex"].constrain(jnp.zeros(3), before), 0.25)
 
 

@@ -14,18 +14,18 @@ from benchmarks.patches.problems.base import ModelFunction, NumpyroProblem
 from mongepatch.targets.truth import Marginal, Normal, Tabulated
 
 NEAL, PAPER = (9, 99), (1, 3, 5, 10, 30, 50)
-"""How many x's."""
+"""Numbers of x's."""
 
 
 def centred(dimension: int, *, neck: str, sd: float, variance_of: Callable[[Any], Any]) -> None:
-    """The funnel as it is."""
+    """The funnel, centred."""
     log_scale = numpyro.sample(neck, dist.Normal(0, sd))
     with numpyro.plate("i", dimension):
         numpyro.sample("x", dist.Normal(0, jnp.sqrt(variance_of(log_scale))))
 
 
 def non_centred(dimension: int, *, neck: str, sd: float, variance_of: Callable[[Any], Any]) -> None:
-    """Independent normals, and what they become."""
+    """Independent normals, and the funnel computed from them."""
     log_scale = numpyro.sample(neck, dist.Normal(0, sd))
     with numpyro.plate("i", dimension):
         z = numpyro.sample("z", dist.Normal(0, 1))

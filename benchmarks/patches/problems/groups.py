@@ -1,4 +1,4 @@
-"""Groups with intercepts of their own: y ~ N(θ_g, σ²), θ_g ~ N(μ, τ²), and not enough data to tell τ from 0."""
+"""Groups with intercepts of their own: y ~ N(θ_g, σ²), θ_g ~ N(μ, τ²), and too few data to distinguish τ from 0."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -57,7 +57,7 @@ def uneven_non_centred(group: np.ndarray, y: np.ndarray) -> None:
 
 
 def uneven_by_hand(group: np.ndarray, y: np.ndarray) -> None:
-    """Each group in the form that suits it, which takes someone who knows and looks at every group."""
+    """Each group in the form that suits it, chosen by hand."""
     mu, tau = _hyperparameters()
     large = np.bincount(group) == MANY
     with numpyro.plate("small", (~large).sum()):
@@ -96,7 +96,7 @@ def _uneven() -> NumpyroProblem:
         (group, y),
         scales=("tau",),
         others=("mu", "theta"),
-        # Trajectories diverge in the second form too, where τ is so small that large groups are no longer told apart.
+        # Trajectories diverge in the second form too, where τ is too small to distinguish large groups.
         forms={"non-centred": uneven_non_centred, "each group its own": uneven_by_hand},
         exact={"log tau": log_scale_posterior(means, sizes**-0.5, 1.0, lambda tau: -0.5 * tau**2)},
     )

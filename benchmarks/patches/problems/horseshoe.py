@@ -30,7 +30,7 @@ def _observe(beta: jnp.ndarray, X: np.ndarray, y: np.ndarray) -> None:
 
 
 def centred(X: np.ndarray, y: np.ndarray) -> None:
-    """Coefficients as they are."""
+    """Coefficients centred."""
     scales = _scales(X.shape[1])
     with numpyro.plate("feature", X.shape[1]):
         beta = numpyro.sample("beta", dist.Normal(0, scales))

@@ -12,7 +12,7 @@ ERRORS = np.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
 
 
 def centred(errors: np.ndarray, y: np.ndarray) -> None:
-    """Effects as they are."""
+    """Effects centred."""
     mu = numpyro.sample("mu", dist.Normal(0, 5))
     tau = numpyro.sample("tau", dist.HalfCauchy(5))
     with numpyro.plate("school", len(y)):
@@ -31,7 +31,7 @@ def non_centred(errors: np.ndarray, y: np.ndarray) -> None:
 
 
 def problems() -> list[NumpyroProblem]:
-    """The one."""
+    """Eight schools, with the exact posterior of log τ."""
     exact = log_scale_posterior(EFFECTS, ERRORS, 5.0, lambda tau: -np.log1p((tau / 5.0) ** 2))
     return [
         NumpyroProblem(

@@ -24,7 +24,7 @@ def _observe(effects: jnp.ndarray, sigma: jnp.ndarray, group: np.ndarray, x: np.
 
 
 def centred(group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Effects as they are."""
+    """Effects centred."""
     beta, sigma, root = _hyperparameters()
     with numpyro.plate("group", GROUPS):
         effects = numpyro.sample("effects", dist.MultivariateNormal(beta, scale_tril=root))
@@ -32,7 +32,7 @@ def centred(group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
 
 
 def non_centred(group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-    """Effects from independent normals."""
+    """Effects computed from independent normals."""
     beta, sigma, root = _hyperparameters()
     with numpyro.plate("group", GROUPS):
         z = numpyro.sample("z", dist.Normal(0, 1).expand([2]).to_event(1))

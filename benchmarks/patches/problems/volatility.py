@@ -16,13 +16,13 @@ def _observe(mu: jnp.ndarray, h: jnp.ndarray, y: np.ndarray) -> None:
 
 
 def centred(y: np.ndarray) -> None:
-    """The walk as it is."""
+    """The walk itself."""
     mu, sigma = numpyro.sample("mu", dist.Normal(0, 2)), numpyro.sample("sigma", dist.HalfNormal(0.5))
     _observe(mu, numpyro.sample("h", dist.GaussianRandomWalk(sigma, len(y))), y)
 
 
 def non_centred(y: np.ndarray) -> None:
-    """Its steps, in units of σ."""
+    """Steps of the walk in units of σ."""
     mu, sigma = numpyro.sample("mu", dist.Normal(0, 2)), numpyro.sample("sigma", dist.HalfNormal(0.5))
     z = numpyro.sample("z", dist.Normal(0, 1).expand([len(y)]).to_event(1))
     _observe(mu, numpyro.deterministic("h", sigma * jnp.cumsum(z)), y)
