@@ -13,7 +13,7 @@ help:
 	@echo "make test      lint, types and tests"
 	@echo "make test-all  the slow tests too, and those of other libraries' models"
 	@echo "make format    put the code into its format"
-	@echo "make bench     print the figures that the docs quote"
+	@echo "make bench     run the benchmarks that the docs quote"
 	@echo "make clean     remove .venv and all that was made"
 
 # The tools of `make test` hold all that the demo needs: where they are installed, nothing more is fetched.
@@ -37,24 +37,24 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/mongepatch bench step
-	$(BIN)/mongepatch bench patch-step
-	$(BIN)/mongepatch bench scaling
-	$(BIN)/mongepatch bench funnel
-	$(BIN)/mongepatch bench schemes
-	$(BIN)/mongepatch bench kernels
-	$(BIN)/mongepatch bench implicit
-	$(BIN)/mongepatch bench uturn
-	$(BIN)/mongepatch bench alpha
-	$(BIN)/mongepatch bench lengths
-	$(BIN)/mongepatch bench warmup
-	$(BIN)/mongepatch bench patches
-	$(BIN)/mongepatch bench progress
-	@echo "mongepatch bench pymc, bench stan and bench posteriordb need other libraries or data: see docs/benchmarks.md"
+	$(BIN)/python -m benchmarks step
+	$(BIN)/python -m benchmarks patch-step
+	$(BIN)/python -m benchmarks scaling
+	$(BIN)/python -m benchmarks funnel
+	$(BIN)/python -m benchmarks schemes
+	$(BIN)/python -m benchmarks kernels
+	$(BIN)/python -m benchmarks implicit
+	$(BIN)/python -m benchmarks uturn
+	$(BIN)/python -m benchmarks alpha
+	$(BIN)/python -m benchmarks lengths
+	$(BIN)/python -m benchmarks warmup
+	$(BIN)/python -m benchmarks patches
+	$(BIN)/python -m benchmarks progress
+	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
-	find src tests external_tests -name __pycache__ -type d -exec rm -rf {} +
+	find src tests external_tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' || { \

@@ -243,7 +243,7 @@ def test_the_page_on_pymc_runs_and_centred_schools_are_sampled_right(capsys):
 
 
 def test_the_model_of_the_bench_is_its_problem():
-    from mongepatch.bench.pymc.run import _problem, centred
+    from benchmarks.pymc.run import _problem, centred
 
     problem = _problem()
     mine, other = mp.from_pymc(centred(*problem.data)), mp.from_numpyro(problem.centred, *problem.data)

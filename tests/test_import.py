@@ -1,15 +1,42 @@
 """Importing is light, and what is not installed is asked for by name."""
 
+import re
+from pathlib import Path
+
 import pytest
 from helpers import HEAVY, run_python, without
 
 import mongepatch as mp
+
+ROOT = Path(__file__).parent.parent
 
 
 def test_import_loads_nothing_heavier_than_jax():
     """Everything that `import mongepatch` adds to `import jax` and its flat-vector and linear-algebra helpers."""
     done = run_python(f"import sys, mongepatch; print([name for name in {HEAVY} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+VERSION = """
+from typer.testing import CliRunner
+from mongepatch.cli import app
+assert CliRunner().invoke(app, ["--version"]).exit_code == 0
+"""
+
+
+@pytest.mark.parametrize("code", ["import mongepatch", VERSION], ids=["import", "--version"])
+def test_the_paper_and_the_benchmarks_are_loaded_only_when_used(code):
+    rooms = ("mongepatch.paper", "benchmarks")
+    done = run_python(f"{code}\nimport sys; print([name for name in sys.modules if name.startswith({rooms})])")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("folder", ["src", "tests"])
+def test_nothing_imports_the_benchmarks_but_their_own_tests(folder):
+    pattern = re.compile(r"^\s*(from|import) benchmarks\b", re.MULTILINE)
+    files = list((ROOT / folder).rglob("*.py"))
+    assert files
+    assert [path for path in files if pattern.search(path.read_text(encoding="utf-8"))] == []
 
 
 SAMPLE = """

@@ -1,8 +1,8 @@
 """Names for the arrays that flow between rooms, with their shapes.
 
-Shapes are written with jaxtyping, for the reader and the type checker. Where jaxtyping is loaded before this library, as
-in its tests, they are checked at run time too. Otherwise the names are plain `jax.Array`, so that the library imports
-with jax and numpy alone.
+Shapes are written with jaxtyping, for the reader and the type checker. Where jaxtyping is loaded before this library,
+as in its tests, they are checked at run time too. Otherwise the names are plain `jax.Array`, so that the library
+imports with jax and numpy alone.
 """
 
 import sys

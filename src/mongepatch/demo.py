@@ -1,4 +1,4 @@
-"""The paper's Figure 4 on your own machine: a funnel with one x, by LMC in the Monge metric and by plain HMC."""
+"""The paper's Figure 4: a funnel with one x, by LMC in the Monge metric and by HMC."""
 
 from pathlib import Path
 from typing import Any
@@ -8,9 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.bench.funnel import FINE_HMC, MERGED, TRUTH, Run, report, run_method
-from mongepatch.bench.methods import HMC
 from mongepatch.errors import SettingError
+from mongepatch.paper.funnel_runs import FINE_HMC, MERGED, TRUTH, FunnelRun, print_summary, run_method
+from mongepatch.paper.methods import HMC
 from mongepatch.targets import funnel
 
 # Two colours that the colour-blind tell apart, and ink for the truth.
@@ -19,18 +19,18 @@ INK = "#333333"
 
 
 def run_demo(out: Path = Path("demo.png"), draws: int = 60_000) -> None:
-    """Sample, print both summaries beside the truth, and write the picture."""
+    """Sample, print summaries with the truth, and write the picture."""
     require("matplotlib", "plot", "The picture")
     if not out.absolute().parent.is_dir():
-        raise SettingError(f"The picture cannot be written to {out}: there is no such folder.")
+        raise SettingError(f"The picture cannot be written to {out}: there is no such folder. Create it first.")
     runs = [run_method(method, draws=draws, progress=True) for method in (MERGED, HMC, FINE_HMC)]
-    report(runs)
+    print_summary(runs)
     draw(runs[:2], out)
-    depths = (f"{run.method.name} went down to a = {run.draws('a').min():.1f}" for run in runs)
+    depths = (f"{run.method.name} reached a = {run.draws('a').min():.1f}" for run in runs)
     print(f"{', '.join(depths)}; {TRUTH.cdf(-6.0):.0%} of the probability is below −6. The picture is in {out}.")
 
 
-def draw(runs: list[Run], out: Path) -> None:
+def draw(runs: list[FunnelRun], out: Path) -> None:
     """Draws over contours, traces of `a`, and its marginal against the truth."""
     pyplot = require("matplotlib.pyplot", "plot", "The picture")
     figure, axes = pyplot.subplots(
@@ -69,7 +69,7 @@ def _contours(axis: Any) -> None:
     axis.set(xlim=(-8, 8), ylim=(-16, 12), xlabel="x", ylabel="a")
 
 
-def _marginals(axis: Any, runs: list[Run]) -> None:
+def _marginals(axis: Any, runs: list[FunnelRun]) -> None:
     bins = np.linspace(-14, 14, 57)
     for run in runs:
         axis.hist(
@@ -77,4 +77,4 @@ def _marginals(axis: Any, runs: list[Run]) -> None:
         )
     density = np.diff(TRUTH.cdf(bins)) / np.diff(bins)
     axis.plot(0.5 * (bins[1:] + bins[:-1]), density, color=INK, linewidth=1.2)
-    axis.set(xlabel="a", ylabel="marginal; truth in black")
+    axis.set(xlabel="a", ylabel="density of a; truth in black")

@@ -9,7 +9,6 @@ import pytest
 from problems import DENSITIES, curved, phase_points, relative_error
 
 import mongepatch as mp
-from mongepatch.bench import implicit as bench
 from mongepatch.integrators import Failure, FixedPoint, GeneralizedLeapfrog, ImplicitMidpoint
 
 INTEGRATORS = {"leapfrog": GeneralizedLeapfrog(tolerance=1e-11), "midpoint": ImplicitMidpoint(tolerance=1e-11)}
@@ -155,25 +154,6 @@ def test_n_grad_counts_iterations():
         costs.append(int(info.n_grad))
     # At least two points with slopes, two forces and an iteration of each kind, there and back, in each of five steps.
     assert costs[0] > costs[1] > 5 * 2 * (4 + 2 + 2)
-
-
-@pytest.mark.parametrize("step_size", bench.STEP_SIZES)
-@pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=INTEGRATORS)
-def test_the_funnel_is_right_or_the_run_says_so(integrator, step_size):
-    estimate = bench.ours(integrator, step_size, draws=1500)
-    assert estimate.standard_errors_off < 4 or estimate.warned
-    assert estimate.acceptance > 0.9
-
-
-def test_without_checks_a_wrong_answer_looks_fine():
-    """What the checks are for: three iterations are too few, and acceptance is perfect."""
-    name = "midpoint, 3 iterations, unchecked"
-    wrong = bench.ours(bench.INTEGRATORS[name], 0.3, draws=4000)
-    assert wrong.standard_errors_off > 4
-    assert wrong.acceptance > 0.99
-    assert not wrong.warned
-    checked = ImplicitMidpoint(solver=bench.FEW)
-    assert bench.ours(checked, 0.3, draws=20).failed > 0.9
 
 
 def test_settings_are_checked():

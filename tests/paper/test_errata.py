@@ -431,6 +431,6 @@ def test_rates_of_table_2():
 
 def test_every_test_that_the_page_names_is_here():
     page = (Path(__file__).parents[2] / "docs" / "errata.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"`(?:tests/test_errata.py::)?(test_\w+)`", page))
+    named = set(re.findall(r"`(?:tests/paper/test_errata.py::)?(test_\w+)`", page))
     here = {name for name in globals() if name.startswith("test_")} - {"test_every_test_that_the_page_names_is_here"}
     assert named == here

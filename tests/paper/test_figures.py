@@ -7,15 +7,15 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from mongepatch.bench.funnel import TRUTH
 from mongepatch.metrics import Fisher, Monge
-from mongepatch.paper import figure_2, figure_3, figure_4, squiggle
+from mongepatch.paper import figure_2, figure_3, figure_4, preset, squiggle
 from mongepatch.paper.chains import METHODS, run
 from mongepatch.paper.ellipses import angles, ellipse, matrices
+from mongepatch.paper.funnel_runs import TRUTH
 from mongepatch.paper.paths import follow
 from mongepatch.paper.style import styled
 from mongepatch.paper.verdicts import graded
-from mongepatch.targets import banana, preset, ring
+from mongepatch.targets import banana, ring
 from mongepatch.targets import squiggle as squiggle_target
 
 pytest.importorskip("matplotlib")
@@ -175,8 +175,8 @@ def test_draws_of_the_funnel_are_kept_as_they_are():
     np.testing.assert_array_equal(a[:30], numbers["trace"])
     assert (numbers["mean"], numbers["least"]) == pytest.approx((a.mean(), a.min()), rel=1e-6)
     edges = numbers["edges"]
-    share = ((a >= edges[0]) & (a <= edges[-1])).mean()
-    assert numbers["density"] @ np.diff(edges) == pytest.approx(share)
+    fraction = ((a >= edges[0]) & (a <= edges[-1])).mean()
+    assert numbers["density"] @ np.diff(edges) == pytest.approx(fraction)
 
 
 def test_methods_differ_in_what_they_should():

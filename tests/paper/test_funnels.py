@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from mongepatch.bench.distances import kl_divergence, ks_distance
-from mongepatch.bench.funnel import MERGED, PAPER, TRUTH, run_method
-from mongepatch.bench.methods import HMC
+from mongepatch.paper.distances import kl_divergence, ks_distance
+from mongepatch.paper.funnel_runs import MERGED, PAPER, TRUTH, run_method
+from mongepatch.paper.methods import HMC
 
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 

@@ -9,8 +9,8 @@ from helpers import sample_quietly
 
 from mongepatch import datasets
 from mongepatch.paper import figure_5, figure_6, funnels, regressions, table_2
-from mongepatch.paper.compiled_funnel import CompiledFunnel
 from mongepatch.paper.style import styled
+from mongepatch.paper.walnuts import CompiledFunnel
 from mongepatch.targets import funnel
 
 RNG = np.random.default_rng(0)
@@ -119,7 +119,7 @@ def test_a_capped_size_is_at_most_the_draws_and_others_are_not():
     tree = sample_quietly(
         datasets.load("heart").target(), draws=200, warmup=200, metric="euclidean", progress=False, seed=1
     )
-    found = regressions.worth(tree)
+    found = regressions.efficiency(tree)
     assert found["capped"].max() <= 200
     assert found["bulk"].max() > 200
     assert found["least"] <= min(found["bulk"][0], found["tail"][0])
@@ -138,7 +138,7 @@ def test_a_chain_that_stands_still_is_worth_nothing():
             ),
         }
     )
-    assert regressions.worth(still)["capped"].max() <= 50
+    assert regressions.efficiency(still)["capped"].max() <= 50
 
 
 def regression_run(data, sampler, capped, least=100.0, seconds=1.0):

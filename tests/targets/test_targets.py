@@ -137,22 +137,11 @@ def test_a_standardized_design_has_ones_and_unit_columns():
         (lambda: mp.targets.logistic_regression(np.full((2, 2), np.nan), [0, 1]), "not finite"),
         (lambda: mp.targets.logistic_regression(np.ones((2, 2)), [0, 1], columns=["a"]), "columns"),
         (lambda: mp.targets.standardized_design(np.ones((5, 2))), r"\[0, 1\] of features are constant"),
-        (lambda: mp.targets.preset("funnel-2"), "There is no preset 'funnel-2'; there are funnel-1, funnel-3"),
     ],
 )
 def test_targets_refuse_nonsense(make, message):
     with pytest.raises(mp.SettingError, match=message):
         make()
-
-
-def test_presets_are_the_papers_settings():
-    preset = mp.targets.preset("funnel-1")
-    assert (preset.alpha, preset.step_size, preset.num_steps, preset.draws) == (1.0, 0.2, 9, 60_000)
-    assert mp.targets.preset("funnel-50").num_steps == 250
-    assert mp.targets.preset("squiggle-2").step_size == 0.025
-    assert mp.targets.preset("heart-lmc-monge").alpha == 0.01
-    assert mp.targets.preset("german-hmc").num_steps == 64
-    assert len(mp.targets.PRESETS) == 1 + 7 + 3 + 12
 
 
 def test_a_target_is_a_log_density():

@@ -150,8 +150,19 @@ def test_widths_come_from_draws_and_stay_where_there_are_none():
 
 @pytest.mark.slow
 def test_chains_that_have_only_been_at_the_door_of_a_neck_get_the_patch_too():
-    from mongepatch.bench.patches.problems import hard_problems
+    numpyro = pytest.importorskip("numpyro")
+    dist = numpyro.distributions
+    rng = np.random.default_rng(0)
+    group = np.repeat(np.arange(100), 10)
+    y = rng.normal(rng.normal(0.5, 0.1, size=100)[group], 1.0)
 
-    (problem,) = (problem for problem in hard_problems() if problem.name == "groups-100")
-    tree = quiet(mp.from_numpyro(problem.centred, *problem.data), draws=100, seed=0)
+    def model():
+        mu, tau = numpyro.sample("mu", dist.Normal(0, 1)), numpyro.sample("tau", dist.HalfNormal(1))
+        sigma = numpyro.sample("sigma", dist.HalfNormal(1))
+        with numpyro.plate("group", 100):
+            theta = numpyro.sample("theta", dist.Normal(mu, tau))
+        with numpyro.plate("observation", len(y)):
+            numpyro.sample("y", dist.Normal(theta[group], sigma), obs=y)
+
+    tree = quiet(mp.from_numpyro(model), draws=100, seed=0)
     assert tree["posterior"].attrs["metric"] == "Patch"

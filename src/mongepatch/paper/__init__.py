@@ -1,5 +1,6 @@
-"""The experiments of *Lagrangian Manifold Monte Carlo on Monge Patches*, run again and audited."""
+"""The experiments of *Lagrangian Manifold Monte Carlo on Monge Patches*: their settings, and their reproduction."""
 
+from mongepatch.paper.presets import PRESETS, Preset, preset
 from mongepatch.paper.reproduce import ITEMS, reproduce
 
-__all__ = ["ITEMS", "reproduce"]
+__all__ = ["ITEMS", "PRESETS", "Preset", "preset", "reproduce"]

@@ -1,4 +1,4 @@
-"""Draws of several methods side by side."""
+"""The figure and the table columns that Figure 4 and the squiggle share: one method in each column."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -6,9 +6,24 @@ from typing import Any
 import numpy as np
 
 from mongepatch.paper.chains import truth_of
-from mongepatch.paper.item import Numbers
+from mongepatch.paper.item import Column, Numbers
 from mongepatch.paper.style import COLOURS, INK, canvas, cloud, contours
 from mongepatch.targets import Target
+
+COLUMNS = {
+    "ks": Column("KS", ".4f", "Kolmogorov–Smirnov distance from the truth, all chains together"),
+    "chain_ks": Column("KS of a chain", ".4f", "mean over the chains, each on its own"),
+    "mean": Column("mean", ".2f"),
+    "sd": Column("sd", ".2f"),
+    "least": Column("least", ".1f"),
+    "acceptance": Column("accepted", ".2f"),
+    "diverging": Column("diverged", ".1%", "fraction of trajectories"),
+    "grads": Column("gradients per draw", ".1f", "a Hessian-vector product counts as a gradient"),
+    "ess": Column("least ESS", ",.0f", "over both coordinates: bulk, tails, squares; 0 where a chain does not move"),
+    "ess_per_1000_grads": Column("ESS per 1000 gradients", ".2f"),
+    "rhat": Column("R̂", ".3f"),
+}
+"""By the name of the number in the results of `chains.run`."""
 
 
 def draw(
@@ -23,7 +38,7 @@ def draw(
         contours(picture, target, x, y, depths)
         cloud(picture, numbers["points"][:, 0], numbers["points"][:, 1], colour)
         if numbers["ess"] == 0:
-            picture.text(0.5, 0.04, "a chain never moved", transform=picture.transAxes, ha="center")
+            picture.text(0.5, 0.04, "a chain did not move", transform=picture.transAxes, ha="center")
         picture.set(xlim=(x[0], x[-1]), ylim=(y[0], y[-1]), title=method)
         trace.plot(numbers["trace"], linewidth=0.5, color=colour, rasterized=True)
         trace.set(xlabel=f"last {numbers['trace'].size:,} draws of a chain")
@@ -31,7 +46,7 @@ def draw(
         marginal.stairs(numbers["density"], edges, fill=True, color=colour, alpha=0.35, label="draws")
         expected = np.diff(truth.cdf(edges)) / np.diff(edges)
         marginal.plot(0.5 * (edges[1:] + edges[:-1]), expected, color=INK, label="truth")
-        marginal.set_ylim(0, 1.7 * expected.max())  # a chain that stands still would flatten all the others
+        marginal.set_ylim(0, 1.7 * expected.max())  # a constant chain would flatten all the others
         marginal.set(xlabel=scalar, xlim=(edges[0], edges[-1]), title=f"KS {numbers['ks']:.3f}")
     names = list(target.layout.names)
     axes[0, 0].set(ylabel=names[1])

@@ -1,4 +1,4 @@
-"""LMC-Monge, HMC and NUTS on a target of two coordinates, of one of which the marginal is known."""
+"""LMC-Monge, HMC and NUTS on a target of two coordinates; the marginal of one of them is known."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -8,12 +8,13 @@ import numpy as np
 
 from mongepatch._extras import require
 from mongepatch.baselines import nuts
-from mongepatch.bench.distances import ks_distance
-from mongepatch.bench.effective import smallest_ess
-from mongepatch.bench.quiet import sample_quietly
 from mongepatch.metrics import Euclidean, Monge
+from mongepatch.paper.distances import ks_distance
 from mongepatch.paper.item import Numbers, Task
-from mongepatch.targets import Target, funnel, preset, squiggle
+from mongepatch.paper.presets import preset
+from mongepatch.paper.quiet import sample_quietly
+from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.targets import Target, funnel, squiggle
 from mongepatch.targets.truth import Marginal
 from mongepatch.trajectories import Static
 
@@ -21,11 +22,11 @@ METHODS = ("LMC-Monge", "HMC", "NUTS")
 TARGETS: dict[str, Callable[[Any], Target]] = {"funnel": funnel, "squiggle": squiggle}
 QUANTILES = (0.001, 0.01, 0.5, 0.99)
 TUNING = 1000
-"""Draws in which NUTS is tuned."""
+"""Warm-up draws of NUTS."""
 TRACE, POINTS = 2000, 1000
 """Draws to keep for a trace, and of each chain for a picture."""
 REACH = 4.5
-"""How far histograms go, in standard deviations of the truth."""
+"""Half the width of histograms, in standard deviations of the truth."""
 
 
 def tasks_of(target: str, argument: float, scalar: str, draws: int, warmup: int = 0) -> list[Task]:
@@ -45,7 +46,7 @@ def tasks_of(target: str, argument: float, scalar: str, draws: int, warmup: int 
 def run(
     target: str, argument: float, scalar: str, method: str, draws: int, chains: int, seed: int, **settings: Any
 ) -> Numbers:
-    """Sample, and keep what a figure and a table need."""
+    """Sample, and keep the numbers of the figure and the table."""
     density, start = TARGETS[target](argument), jnp.asarray(settings.pop("start"), float)
     settings.update(draws=draws, chains=chains, seed=seed)
     if method == "NUTS":
@@ -61,7 +62,7 @@ def run(
     values, stats = np.asarray(posterior[scalar]), tree["sample_stats"].to_dataset()
     columns = [np.asarray(posterior[name]).reshape(chains, draws) for name in density.layout.names]
     edges = np.linspace(truth.mean - REACH * truth.sd, truth.mean + REACH * truth.sd, 61)
-    # The size of a chain that stands still would be that of independent draws.
+    # ArviZ gives a constant chain the size of independent draws.
     moving = bool((np.ptp(values, axis=1) > 0).all())
     size = smallest_ess(tree) if moving else 0.0
     rhat = require("arviz_stats", "paper", "R̂").rhat

@@ -1,4 +1,4 @@
-"""Metrics of the plane as ellipses: how far one gets in every direction at a fixed speed."""
+"""Metrics of the plane as ellipses: the velocities of a fixed speed in every direction."""
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,9 @@ from mongepatch.targets import Target, banana
 
 
 def geometry(alpha: float | None, points: list[list[float]], draws: int, seed: int) -> Numbers:
-    """On the banana, G at points, and the short axis and the shape of its ellipses at exact draws of the posterior.
+    """G of the banana at points, and the short axes and shapes of its ellipses at exact draws of the posterior.
 
-    The metric is that of Fisher where there is no α.
+    Without α the metric is Fisher's.
     """
     target = banana()
     metric = Fisher(target.information) if alpha is None else Monge(alpha)

@@ -29,7 +29,7 @@ IDENTITY = 1e-6
 
 
 def tasks(size: Size) -> list[Task]:
-    """A metric each; there is nothing to be quick about."""
+    """One for each metric; both sizes are the same."""
     common = {"points": [list(point) for point in POINTS], "draws": 4000, "seed": 0}
     return [Task(label_of(alpha), geometry, {"alpha": alpha, **common}) for alpha in (None, *ALPHAS)]
 
@@ -39,11 +39,11 @@ def label_of(alpha: float | None) -> str:
     return "Fisher" if alpha is None else f"Monge, α = {alpha:g}"
 
 
-def similar(angle: float | None, share: float | None) -> Verdict:
+def similar(angle: float | None, fraction: float | None) -> Verdict:
     """From the median angle to Fisher's axes, and how often the largest α is more elongated than Fisher."""
-    if angle is None or share is None:
+    if angle is None or fraction is None:
         return "not checked"
-    return graded((angle <= ALIKE, share > 0.5))
+    return graded((angle <= ALIKE, fraction > 0.5))
 
 
 def euclidean(difference: float | None) -> Verdict:
@@ -57,18 +57,18 @@ def present(results: Results) -> Section:
     monge = {alpha: results[label_of(alpha)] for alpha in ALPHAS if label_of(alpha) in results}
     rows = [_row(label_of(alpha), numbers, fisher) for alpha, numbers in monge.items()]
     at_modes = max((row[1] for row in rows), default=None)
-    angle, share = rows[-1][4:] if rows else (None, None)
-    measured = "There is no pair of runs to compare."
+    angle, fraction = rows[-1][4:] if rows else (None, None)
+    measured = "There are no two runs to compare."
     if angle is not None:
         measured = (
             f"Over draws of the posterior the median angle between Monge's short axis and Fisher's is {angle:.1f}°, "
-            f"and with α = {max(monge):g} Monge's ellipse is the more elongated one at {share:.0%} of them."
+            f"and with α = {max(monge):g} Monge's ellipse is the more elongated one at {fraction:.0%} of them."
         )
     caption = (
         "Ellipses {v: vᵀGv = const} over contours of the posterior. Crosses are its two modes, where the ellipses of "
         "the Monge metric are circles. Elsewhere they are thin along the gradient, the thinner the larger α. "
         f"{measured} The paper's claim that the Monge metric behaves there as Fisher's does, and is more elongated for "
-        f"large α: {similar(angle, share)}. The paper does not give its data: ours are ten observations with mean 1."
+        f"large α: {similar(angle, fraction)}. The paper does not give its data: ours are ten observations with mean 1."
     )
     alternative = (
         "Two maps of a banana-shaped density with ellipses at a dozen points: on the left nested ones of the Monge "
@@ -82,7 +82,7 @@ def present(results: Results) -> Section:
         ),
         Claim(
             "Outside the mode the Monge metric behaves similarly to Fisher's; for large α it is more elongated.",
-            similar(angle, share),
+            similar(angle, fraction),
             f"{measured} Similar is an angle of at most {ALIKE:.0f}°; more elongated, at more than half of the draws.",
         ),
     ]
@@ -127,9 +127,9 @@ def _table(rows: list[tuple[Any, ...]]) -> Table:
         Column("metric"),
         Column("|G − I| at modes", ".1g", "largest entry"),
         Column("elongation", ".2f", "long axis over short axis, median over draws of the posterior"),
-        Column("elongation, 90%", ".2f", "nine in ten draws have less"),
+        Column("elongation, 90%", ".2f", "90% quantile"),
         Column("angle to Fisher", ".1f", "degrees between short axes, median over draws of the posterior"),
-        Column("more elongated than Fisher", ".0%", "share of draws"),
+        Column("more elongated than Fisher", ".0%", "fraction of draws"),
     )
     note = "The short axis of the Monge metric is the gradient's direction, whatever α is."
     return Table("figure-2", "Shapes of the ellipses over the posterior", columns, rows, note)

@@ -7,16 +7,16 @@ import numpy as np
 
 from mongepatch.paper.item import Claim, Column, Figure, Item, Results, Section, Size, Table, Task, Verdict
 from mongepatch.paper.paths import follow
+from mongepatch.paper.presets import preset
 from mongepatch.paper.style import CYCLE, PALE, canvas
 from mongepatch.paper.verdicts import graded
-from mongepatch.targets import preset
 
 RADIUS, VARIANCE = 12.0, 0.12
 ALPHAS = (0.0, 0.1, 0.3, 1.0, 3.0, 10.0)
 STARTS = {"on the ring": ((12.0, 0.0), (1.0, 1.0)), "off the ring": ((12.5, 0.0), (0.0, 1.0))}
 """Positions and velocities; the paper does not give its own. The first is drawn."""
 FINE = 10
-"""Into how many steps a step is cut, to see what the dynamics do and not the integrator."""
+"""Number of steps that replace a step, to show the dynamics without the error of the integrator."""
 SMALL_ERROR = 0.1
 """The error of the energy up to which a path counts as well integrated; its end is then accepted 9 times in 10."""
 ORBIT = 0.5
@@ -24,7 +24,7 @@ ORBIT = 0.5
 
 
 def tasks(size: Size) -> list[Task]:
-    """A path each, in steps of the paper's ε and in finer ones; there is nothing to be quick about."""
+    """One for each path, with the paper's ε and with a finer one; both sizes are the same."""
     paper = preset("ring")
     common = {"radius": RADIUS, "variance": VARIANCE, "step_size": paper.step_size, "num_steps": paper.num_steps}
     return [
@@ -133,9 +133,9 @@ def _table(results: Results) -> Table:
         Column("start"),
         Column("α", "g"),
         Column("ε", "g"),
-        Column("swing", ".3f", "largest radius less the least"),
+        Column("swing", ".3f", "largest radius minus the smallest"),
         Column("angle", ".3f", "radians around the ring"),
-        Column("error", ".2g", "largest change of E − log-volume, which acceptance is decided by"),
+        Column("error", ".2g", "largest change of E − log-volume, which decides acceptance"),
     )
     return Table("figure-3", "Paths on the ring", columns, rows)
 

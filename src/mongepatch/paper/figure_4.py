@@ -4,23 +4,23 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mongepatch.bench.funnel import TRUTH
-from mongepatch.paper.chain_columns import draw
+from mongepatch.paper.chain_columns import COLUMNS, draw
 from mongepatch.paper.chains import METHODS, QUANTILES, by_method, tasks_of
+from mongepatch.paper.funnel_runs import TRUTH
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, Verdict
 from mongepatch.targets import funnel
 
 CLOSE = 0.05
-"""The KS distance up to which a marginal counts as found."""
+"""The largest KS distance at which a marginal counts as right."""
 
 
 def tasks(size: Size) -> list[Task]:
-    """Four chains of a tenth of the paper's length, or of all of it."""
+    """Four chains, a tenth as long as the paper's or as long."""
     return tasks_of("funnel", 1, "a", draws=6_000 if size == "quick" else 60_000)
 
 
 def explores(numbers: Numbers) -> bool:
-    """Whether draws have the right marginal, and went as deep into the neck as one in a thousand should."""
+    """Whether draws have the right marginal, and some lie below the true 0.1% quantile."""
     deep = float(TRUTH.quantile(QUANTILES[0]))
     return bool(numbers["ks"] <= CLOSE and numbers["least"] <= deep)
 
@@ -36,7 +36,7 @@ def exploration(found: Mapping[str, Numbers]) -> Verdict:
 
 
 def alarms(numbers: Numbers) -> list[str]:
-    """What the usual diagnostics say against a run."""
+    """Warnings of the usual diagnostics about a run."""
     rhat, raised = numbers["rhat"], []
     if rhat is None:
         raised.append("a chain does not move")
@@ -50,14 +50,14 @@ def alarms(numbers: Numbers) -> list[str]:
 
 
 def silence(found: Mapping[str, Numbers]) -> Verdict:
-    """NUTS fails, and no diagnostic tells."""
+    """NUTS fails, and no diagnostic warns."""
     if "NUTS" not in found:
         return "not checked"
     return "does not hold" if explores(found["NUTS"]) or alarms(found["NUTS"]) else "holds"
 
 
 def present(results: Results) -> Section:
-    """A column for each method, and the table of their numbers."""
+    """A column for each method, and a table."""
     found = by_method(results, "funnel", 1)
     figure = draw(found, funnel(1), "a", np.linspace(-8, 8, 601), np.linspace(-16, 13, 300), (1.0, 3.0, 6.0, 10.0))
     depth = "; ".join(f"{name} went down to a = {numbers['least']:.1f}" for name, numbers in found.items())
@@ -88,36 +88,25 @@ def present(results: Results) -> Section:
             "The Euclidean chains mix well, so that their failure could go unnoticed.",
             silence(found),
             "The usual diagnostics (R̂ at most 1.01, an effective sample size of at least 400, at most 1 divergence in "
-            f"1,000 draws) of NUTS: {'; '.join(warned) or 'nothing to remark' if 'NUTS' in found else 'no run'}.",
+            f"1,000 draws) of NUTS: {'; '.join(warned) or 'no warning' if 'NUTS' in found else 'no run'}.",
         ),
     ]
     return Section([picture], [_table(found)], claims)
 
 
 def _table(found: Mapping[str, Numbers]) -> Table:
+    first, last = ("ks", "chain_ks", "mean", "sd", "least"), ("acceptance", "diverging", "grads", "ess", "rhat")
     columns = (
         Column("method"),
-        Column("KS", ".4f", "largest error of the distribution function of a"),
-        Column("KS of a chain", ".4f", "mean over the chains, each on its own"),
-        Column("mean", ".2f"),
-        Column("sd", ".2f"),
-        Column("least a", ".1f"),
-        *(Column(name, ".2f", "quantile") for name in ("0.1%", "1%", "50%", "99%")),
-        Column("accepted", ".2f"),
-        Column("diverged", ".1%", "share of trajectories"),
-        Column("gradients a draw", ".1f", "a Hessian-vector product counts as a gradient"),
-        Column("least ESS", ",.0f", "over both coordinates: bulk, tails, squares; 0 where a chain stands still"),
-        Column("R̂", ".3f"),
+        *(COLUMNS[name] for name in first),
+        *(Column(f"{q:.1%}", ".2f", "quantile") for q in QUANTILES),
+        *(COLUMNS[name] for name in last),
     )
-    truth = ("truth", 0.0, 0.0, TRUTH.mean, TRUTH.sd, None, *TRUTH.quantile(QUANTILES).tolist(), *[None] * 5)
+    truth = ("truth", 0.0, 0.0, TRUTH.mean, TRUTH.sd, None, *TRUTH.quantile(QUANTILES).tolist(), *[None] * len(last))
     rows = [
-        (
-            name, numbers["ks"], numbers["chain_ks"], numbers["mean"], numbers["sd"], numbers["least"],
-            *numbers["quantiles"], numbers["acceptance"], numbers["diverging"], numbers["grads"], numbers["ess"],
-            numbers["rhat"],
-        )
-        for name, numbers in found.items()
-    ]  # fmt: skip
+        (method, *(numbers[name] for name in first), *numbers["quantiles"], *(numbers[name] for name in last))
+        for method, numbers in found.items()
+    ]
     draws = next(iter(found.values()))["draws"]
     return Table(
         "figure-4", f"The marginal of a, D = 1, {draws:,} draws of four chains", columns, [truth, *rows],

@@ -1,4 +1,4 @@
-"""Figure 6: what α does to the worth of draws, on the logistic regressions."""
+"""Figure 6: the effect of α on the effective sample size, on the logistic regressions."""
 
 from collections.abc import Callable
 
@@ -13,9 +13,9 @@ ALPHAS = (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
 STEP_SIZE, NUM_STEPS, DRAWS, WARMUP = 0.09, 7, 3000, 500
 """The paper's."""
 CLOSE = 0.8
-"""α = 0 does as well as the best where it reaches this share: effective sizes are known to about a tenth."""
+"""α = 0 does as well as the best α where it reaches this fraction: effective sizes are known to about 10%."""
 ENOUGH = 300
-"""Effective draws from which a comparison means something."""
+"""Effective draws below which a comparison is not made."""
 FLAT = 2e-4
 """Where α = 0 is drawn on a logarithmic axis."""
 
@@ -60,8 +60,8 @@ def _curves(runs: list[Numbers], claim: Claim) -> Figure:
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     caption = (
         f"Efficiency against α at ε = {STEP_SIZE}, L = {NUM_STEPS}. Left: the paper's measure, where a chain's size is "
-        "capped at its draws. Middle: bulk, tails and squares, which no cap flatters. Right: the same for its cost, "
-        "which at α = 0 is one gradient a step. Points at the left edge are α = 0. "
+        "capped at its draws. Middle: least of bulk, tails and squares, without a cap. Right: the same per gradient; "
+        "a step costs one gradient at α = 0. Points at the left edge are α = 0. "
         f"{held([claim])}"
     )
     return Figure("figure-6", figure, caption, "Three panels of curves over α, one curve for each dataset.")
@@ -91,17 +91,17 @@ def _table(runs: list[Numbers]) -> Table:
 
 
 def _claim(runs: list[Numbers]) -> Claim:
-    """Whether some α above 0 makes better draws than none."""
-    told = [run for run in runs if run["least"].max() >= ENOUGH]
-    gains = {run["data"]: float(run["least"][1:].max() / run["least"][0]) for run in told}
-    best = {run["data"]: float(run["alpha"][1:][run["least"][1:].argmax()]) for run in told}
+    """Whether some α above 0 gives a larger effective size than α = 0."""
+    compared = [run for run in runs if run["least"].max() >= ENOUGH]
+    gains = {run["data"]: float(run["least"][1:].max() / run["least"][0]) for run in compared}
+    best = {run["data"]: float(run["alpha"][1:][run["least"][1:].argmax()]) for run in compared}
     rest = ", ".join(DATA[run["data"]] for run in runs if run["data"] not in gains)
     said = "; ".join(f"{DATA[data]} {gain:.2f} times at α = {best[data]:g}" for data, gain in gains.items())
     return Claim(
-        "The optimal α depends on the problem, and is above 0: the metric makes better draws.",
+        "The optimal α depends on the problem, and is above 0: the metric improves sampling.",
         graded(gain > 1 / CLOSE for gain in gains.values()),
         f"Least ESS at the best α above 0, against α = 0: {said or 'none'}. Above {1 / CLOSE:.2f} counts as better, "
-        f"before cost. Fewer than {ENOUGH} effective draws at any α, which tell nothing: {rest or 'none'}.",
+        f"before cost. Fewer than {ENOUGH} effective draws at every α, and so not compared: {rest or 'none'}.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Samplers of the paper's funnel, by name, and how well each finds the marginal of `a`."""
+"""Samplers of the paper's funnel by name, and the error of each in the marginal of `a`."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -8,14 +8,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch import baselines
-from mongepatch.bench.distances import kl_divergence, ks_distance
-from mongepatch.bench.funnel import PAPER, TRUTH, run_method
-from mongepatch.bench.methods import HMC
-from mongepatch.bench.quiet import sample_quietly
-from mongepatch.bench.walnuts import walnuts
-from mongepatch.paper.compiled_funnel import CompiledFunnel
+from mongepatch.paper.distances import kl_divergence, ks_distance
+from mongepatch.paper.funnel_runs import PAPER, TRUTH, run_method
 from mongepatch.paper.item import Numbers
-from mongepatch.targets import funnel, preset
+from mongepatch.paper.methods import HMC
+from mongepatch.paper.presets import preset
+from mongepatch.paper.quiet import sample_quietly
+from mongepatch.paper.walnuts import CompiledFunnel, walnuts
+from mongepatch.targets import funnel
 
 if TYPE_CHECKING:
     from xarray import DataTree
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 EDGES = np.linspace(-16.0, 16.0, 65)
 """Of the histograms that are drawn."""
 DEEP = (0.001, 0.01, 0.5, 0.99)
-"""Quantiles that are looked at."""
+"""Quantiles in the table."""
 WARMUP = 1000
-"""Draws in which samplers that tune themselves do so."""
+"""Warm-up draws of samplers that tune themselves."""
 
 
-class Walked(NamedTuple):
-    """Draws of `a`, and what they cost."""
+class FunnelDraws(NamedTuple):
+    """Draws of `a` with their cost."""
 
     a: np.ndarray
     """[chain, draw]."""
     n_grad: float
-    """Gradient-equivalents a draw, without warm-up where it is known apart."""
+    """Gradient-equivalents per draw, without warm-up where the sampler reports it separately."""
     acceptance_rate: float | None
     divergences: float | None
-    """Share of the trajectories."""
+    """Fraction of the trajectories."""
     seconds: float
     chosen: str = ""
 
 
-def walked(tree: "DataTree") -> Walked:
-    """From a result of ours or of a baseline."""
+def draws_from(tree: "DataTree") -> FunnelDraws:
+    """From a result of `mongepatch.sample` or of a baseline."""
     stats, attrs = tree["sample_stats"].to_dataset(), tree["posterior"].attrs
-    return Walked(
+    return FunnelDraws(
         np.asarray(tree["posterior"]["a"]),
         float(stats["n_grad"].mean()),
         float(stats["acceptance_rate"].mean()),
@@ -56,37 +56,37 @@ def walked(tree: "DataTree") -> Walked:
 
 
 def residuals(parameters: dict[str, jax.Array]) -> list[jax.Array]:
-    """Of the funnel as a model: each variable over its standard deviation."""
+    """Residuals of the funnel as a model: each variable divided by its standard deviation."""
     a = parameters["a"]
     return [parameters["x"] / jnp.sqrt(jax.nn.softplus(a)), a / 15.0**0.5]
 
 
-def _lmc(dimension: int, draws: int, seed: int) -> Walked:
-    return walked(run_method(PAPER, dimension, draws=draws, seed=seed).tree)
+def _lmc(dimension: int, draws: int, seed: int) -> FunnelDraws:
+    return draws_from(run_method(PAPER, dimension, draws=draws, seed=seed).tree)
 
 
-def _hmc(dimension: int, draws: int, seed: int) -> Walked:
-    return walked(run_method(HMC, dimension, draws=draws, seed=seed).tree)
+def _hmc(dimension: int, draws: int, seed: int) -> FunnelDraws:
+    return draws_from(run_method(HMC, dimension, draws=draws, seed=seed).tree)
 
 
-def _nuts(dimension: int, draws: int, seed: int) -> Walked:
-    return walked(baselines.nuts(funnel(dimension), _start(dimension), draws=draws, warmup=WARMUP, seed=seed))
+def _nuts(dimension: int, draws: int, seed: int) -> FunnelDraws:
+    return draws_from(baselines.nuts(funnel(dimension), _start(dimension), draws=draws, warmup=WARMUP, seed=seed))
 
 
-def _walnuts(dimension: int, draws: int, seed: int) -> Walked:
-    walk = walnuts(funnel(dimension), draws=draws, warmup=WARMUP, chains=4, seed=seed, compiled=CompiledFunnel())
-    chains, made, _ = walk.positions.shape
-    return Walked(walk.positions[..., -1], walk.n_grad / (chains * (made + WARMUP)), None, None, walk.seconds)
+def _walnuts(dimension: int, draws: int, seed: int) -> FunnelDraws:
+    run = walnuts(CompiledFunnel(), dimension + 1, draws=draws, warmup=WARMUP, chains=4, seed=seed)
+    chains, made, _ = run.positions.shape
+    return FunnelDraws(run.positions[..., -1], run.n_grad / (chains * (made + WARMUP)), None, None, run.seconds)
 
 
-def _automatic(dimension: int, draws: int, seed: int, **settings: Any) -> Walked:
+def _automatic(dimension: int, draws: int, seed: int, **settings: Any) -> FunnelDraws:
     start = _start(dimension)
-    return walked(
+    return draws_from(
         sample_quietly(funnel(dimension), start, draws=draws, warmup=WARMUP, seed=seed, progress=False, **settings)
     )
 
 
-def _with_residuals(dimension: int, draws: int, seed: int) -> Walked:
+def _with_residuals(dimension: int, draws: int, seed: int) -> FunnelDraws:
     return _automatic(dimension, draws, seed, residuals=residuals)
 
 
@@ -94,7 +94,7 @@ def _start(dimension: int) -> jax.Array:
     return jnp.full(dimension + 1, jnp.asarray(preset(f"funnel-{dimension}").start))
 
 
-SAMPLERS: dict[str, Callable[[int, int, int], Walked]] = {
+SAMPLERS: dict[str, Callable[[int, int, int], FunnelDraws]] = {
     "LMC-Monge": _lmc,
     "HMC": _hmc,
     "NUTS": _nuts,
@@ -105,16 +105,16 @@ SAMPLERS: dict[str, Callable[[int, int, int], Walked]] = {
 """From dimension, draws of each of four chains, and seed."""
 MEANINGS = {
     "LMC-Monge": "α = 1 with the paper's ε and L, and its scheme",
-    "HMC": "the same ε and L in the flat metric, α = 0: what the metric itself contributes is the difference",
-    "NUTS": "BlackJAX's, step size and mass found in warm-up",
-    "WALNUTS": "walnutpie's, which halves its step where it must",
-    "automatic": "mp.sample(target), which knows the density alone",
-    "automatic, residuals": "mp.sample(target, residuals=…), which knows the model and so may use its patch",
+    "HMC": "the same ε and L in the Euclidean metric, α = 0: the difference is the effect of the metric",
+    "NUTS": "BlackJAX's, step size and mass matrix from warm-up",
+    "WALNUTS": "walnutpie's, which halves its step where the energy error is large",
+    "automatic": "mp.sample(target), with the density alone",
+    "automatic, residuals": "mp.sample(target, residuals=…), which may use the patch of the residuals",
 }
 
 
 def judged(sampler: str, dimension: int, draws: int, seed: int) -> Numbers:
-    """Four chains, each judged by itself as the paper judges its one, and all together."""
+    """Four chains, compared with the truth one by one, as the paper does with its one chain, and all together."""
     run = SAMPLERS[sampler](dimension, draws, seed)
     return {
         "sampler": sampler,

@@ -1,4 +1,4 @@
-"""What an item of the paper is made of: work whose results are kept, and a section of the report drawn from them."""
+"""The parts of an item of the paper: tasks whose results are kept, and a section of the report made from them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 Size = Literal["quick", "full"]
 """Minutes on a laptop, or the paper's own sizes."""
 Numbers: TypeAlias = Mapping[str, Any]
-"""Arrays, numbers and strings by name: what a piece of work makes."""
+"""Arrays, numbers and strings by name: the result of a task."""
 Results: TypeAlias = Mapping[str, Numbers]
-"""By the label of the work. What could not be done is absent."""
+"""By the label of the task. What could not be done is absent."""
 Verdict = Literal["holds", "holds in part", "does not hold", "not checked"]
 
 
 class Task(NamedTuple):
-    """A piece of work, done once for its settings and kept."""
+    """A computation, done once for its settings; its result is kept."""
 
     label: str
     """Unique within an item."""
     compute: Callable[..., Numbers]
-    """A function of a module, which other processes can find."""
+    """A function of a module, which other processes can import."""
     settings: Mapping[str, Any]
-    """What it is called with, by name: numbers, strings, and lists of them."""
+    """Its arguments by name: numbers, strings, and lists of them."""
 
 
 class Figure(NamedTuple):
@@ -33,9 +33,9 @@ class Figure(NamedTuple):
     """Of its files."""
     drawing: "Drawing"
     caption: str
-    """What to see, in plain text."""
+    """What the picture shows, in plain text."""
     alternative: str
-    """What is drawn, for those who cannot see it."""
+    """A description of the picture, for those who cannot see it."""
 
 
 class Column(NamedTuple):
@@ -43,7 +43,7 @@ class Column(NamedTuple):
 
     name: str
     form: str = ""
-    """How to write its numbers, as for `format`; text where empty."""
+    """Format of its numbers, as for `format`; empty for text."""
     meaning: str = ""
     """Shown on demand, where the name does not say it."""
 
@@ -84,6 +84,6 @@ class Item(NamedTuple):
     title: str
     tasks: Callable[[Size], Sequence[Task]]
     present: Callable[[Results], Section]
-    """Called where there is any result at all."""
+    """Called where there is at least one result."""
     about: str = ""
-    """What the experiment is, in a sentence or two."""
+    """The experiment in a sentence or two."""

@@ -1,4 +1,4 @@
-"""Paths on the ring."""
+"""Trajectories on the ring of Figure 3."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from mongepatch.targets import ring
 def follow(
     radius: float, variance: float, alpha: float, cut: int, step_size: float, num_steps: int, start: list[list[float]]
 ) -> Numbers:
-    """A path: how far its radius swings, how far it gets around, and the error of what acceptance is decided by."""
+    """A path, with the range of its radius, the angle that it covers, and the error that decides acceptance."""
     density, metric = ring(radius, variance), Monge(alpha) if alpha else Euclidean()
     x, v = start
     path = integrate(density, metric, x, v, step_size / cut, num_steps * cut, integrator=Lagrangian("paper"))

@@ -1,4 +1,4 @@
-"""Samplers of the paper's logistic regressions, by name, and what their draws are worth."""
+"""Samplers of the paper's logistic regressions by name, and the effective sizes of their draws."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -9,22 +9,22 @@ import numpy as np
 from mongepatch import baselines, datasets
 from mongepatch._extras import require
 from mongepatch._typing import Vector
-from mongepatch.bench.effective import smallest_ess
-from mongepatch.bench.quiet import sample_quietly
 from mongepatch.metrics import Euclidean, Fisher, Monge
 from mongepatch.paper.item import Numbers
-from mongepatch.targets import Target, preset
-from mongepatch.targets.presets import Preset
+from mongepatch.paper.presets import Preset, preset
+from mongepatch.paper.quiet import sample_quietly
+from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.targets import Target
 from mongepatch.trajectories import Static
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
 DATA = {"heart": "Heart", "german": "German, numeric", "south-german": "South German", "australian": "Australian"}
-"""The paper's German has D = 21 coefficients and so is South German; the other is what its reference has used."""
+"""The paper's German has D = 21 coefficients and so is South German; the other is the one that its reference uses."""
 SAMPLERS = ("LMC-Monge", "HMC, same ε and L", "LMC-Fisher", "RMHMC-Fisher", "HMC-Euclidean", "NUTS", "automatic")
 TUNED = ("NUTS", "automatic")
-"""Those that find their settings by themselves."""
+"""Those that tune themselves."""
 _PRESETS = {
     "LMC-Monge": "lmc-monge",
     "HMC, same ε and L": "lmc-monge",
@@ -40,7 +40,7 @@ def preset_of(data: str, sampler: str) -> Preset:
 
 
 def drawn(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: int) -> "DataTree":
-    """Draws of a sampler at the paper's settings, or at its own where it tunes itself."""
+    """Draws of a sampler at the paper's settings, or at its own settings where it tunes itself."""
     dataset = datasets.load(data)
     target = dataset.target()
     sizes: dict[str, Any] = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed}
@@ -58,7 +58,7 @@ def drawn(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: i
 
 
 def at_settings(target: Target, metric: Any, kernel: str, settings: Preset, sizes: dict[str, Any]) -> "DataTree":
-    """Nothing is tuned: warm-up only forgets where chains began."""
+    """Draws without tuning: warm-up draws are only discarded."""
     return sample_quietly(
         target,
         {"beta": mode(target)},
@@ -74,7 +74,7 @@ def at_settings(target: Target, metric: Any, kernel: str, settings: Preset, size
 
 
 def mode(target: Target) -> Vector:
-    """Of a log-concave density, by Newton's method."""
+    """The mode of a log-concave density, by Newton's method."""
     gradient, hessian = jax.grad(target.logdensity), jax.hessian(target.logdensity)
 
     def step(_: int, x: Vector) -> Vector:
@@ -83,8 +83,8 @@ def mode(target: Target) -> Vector:
     return jax.lax.fori_loop(0, 20, step, jnp.zeros(target.dimension))
 
 
-def worth(tree: "DataTree") -> Numbers:
-    """Effective sizes of the coefficients in several senses, and what they cost.
+def efficiency(tree: "DataTree") -> Numbers:
+    """Effective sizes of the coefficients by several definitions, with their cost.
 
     The paper's estimate is capped at the number of draws of its one chain, so `capped` is computed for each chain,
     capped and averaged; the others are of all chains together.
@@ -93,7 +93,7 @@ def worth(tree: "DataTree") -> Numbers:
     posterior, stats = tree["posterior"].to_dataset(), tree["sample_stats"].to_dataset()
     draws = posterior.sizes["draw"]
     alone = [ess(posterior.isel(chain=[i]), method="mean")["beta"].values for i in range(posterior.sizes["chain"])]
-    moving = np.ptp(posterior["beta"].values, axis=1) > 0  # of a chain that stands still ArviZ makes the best of all
+    moving = np.ptp(posterior["beta"].values, axis=1) > 0  # ArviZ gives a constant chain the size of independent draws
     capped = np.where(moving, np.minimum(np.stack(alone), draws), 0.0).mean(axis=0)
     bulk, tail = ess(posterior)["beta"].values, ess(posterior, method="tail")["beta"].values
     return {
@@ -112,8 +112,8 @@ def worth(tree: "DataTree") -> Numbers:
 
 
 def measured(data: str, sampler: str, draws: int, warmup: int, chains: int, seed: int) -> Numbers:
-    """What a sampler's draws are worth on one of the datasets."""
-    return {"data": data, "sampler": sampler, **worth(drawn(data, sampler, draws, warmup, chains, seed))}
+    """Effective sizes of a sampler on one of the datasets."""
+    return {"data": data, "sampler": sampler, **efficiency(drawn(data, sampler, draws, warmup, chains, seed))}
 
 
 def swept(
@@ -124,7 +124,7 @@ def swept(
     sizes = {"draws": draws, "warmup": warmup, "chains": 4, "seed": seed}
     settings = Preset(step_size, num_steps)
     metrics = [Monge(alpha) if alpha else Euclidean() for alpha in alphas]
-    found = [worth(at_settings(target, metric, "lmc", settings, sizes)) for metric in metrics]
+    found = [efficiency(at_settings(target, metric, "lmc", settings, sizes)) for metric in metrics]
     return {
         "data": data,
         "alpha": np.asarray(alphas),

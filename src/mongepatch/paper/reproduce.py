@@ -1,4 +1,4 @@
-"""From names of items to a folder with a report."""
+"""Runs items of the paper by name and writes a report."""
 
 import os
 from collections.abc import Sequence
@@ -31,11 +31,14 @@ def reproduce(
         out: the folder to write to: `report.html`, which holds all that it shows, figures as SVG and PNG, numbers as
             CSV and JSON.
         size: "quick" for minutes, "full" for the paper's own numbers of draws.
-        jobs: how many processes work at a time.
-        fresh: whether to do again what was done before with the same settings.
+        jobs: number of processes that run at a time.
+        fresh: whether to compute again what is stored for the same settings.
 
     Returns:
         The parts of the report, with all numbers.
+
+    Example:
+        >>> reproduce(["figure-4"], Path("reproduction"))
 
     Raises:
         SettingError: there is no such item, or the folder cannot be written to.
@@ -48,8 +51,8 @@ def reproduce(
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SettingError(f"The report cannot be written to {out}: {error.strerror}.") from error
-    if not os.access(out, os.W_OK):  # told now, and not after an hour of work
-        raise SettingError(f"The report cannot be written to {out}: it may not be written to.")
+    if not os.access(out, os.W_OK):  # said now, not after an hour of work
+        raise SettingError(f"The report cannot be written to {out}: the folder is not writable.")
     done = do(items, size, jobs, fresh)
     with styled():
         parts = [

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from mongepatch.paper.chain_columns import draw
+from mongepatch.paper.chain_columns import COLUMNS, draw
 from mongepatch.paper.chains import METHODS, by_method, tasks_of
 from mongepatch.paper.item import Claim, Column, Figure, Item, Numbers, Results, Section, Size, Table, Task, Verdict
 from mongepatch.paper.verdicts import graded
@@ -13,19 +13,19 @@ from mongepatch.targets import squiggle
 BENDS = (0.5, 1, 2)
 """a of the three targets."""
 WARMUP = 1000
-"""From the paper's start, up to 16 sd off the ridge, chains first fly far along it and take hundreds of draws back."""
+"""The paper's start is up to 16 sd off the ridge: chains need hundreds of draws to return from far along it."""
 
 
 def tasks(size: Size) -> list[Task]:
-    """Four chains each, of 3,000 draws or as long as the paper's."""
+    """Four chains each, of 3,000 draws or as many as in the paper."""
     draws = 3_000 if size == "quick" else 60_000
     return [task for a in BENDS for task in tasks_of("squiggle", a, "x1", draws, WARMUP)]
 
 
 def better(found: Mapping[str, Numbers]) -> bool | None:
-    """Whether LMC beats NUTS on a target: chains nearer to the truth, and more effective draws for a gradient.
+    """Whether LMC beats NUTS on a target: chains closer to the truth, and more effective draws per gradient.
 
-    Chains are judged each on its own, as the paper's one: where chains hardly move, their errors may cancel by luck.
+    Each chain is compared on its own, as in the paper: where chains hardly move, their errors may cancel by chance.
     None where the two disagree, or where a run is missing.
     """
     if not {"LMC-Monge", "NUTS"} <= set(found):
@@ -49,7 +49,7 @@ def comparison(runs: Mapping[str, Numbers]) -> str:
         for name in ("chain_ks", "ess_per_1000_grads")
     )
     outcome = {True: "LMC is better", False: "NUTS is better", None: "undecided"}[better(runs)]
-    return f"LMC against NUTS, KS distance {distances}, effective draws for 1,000 gradients {sizes}: {outcome}."
+    return f"LMC against NUTS, KS distance {distances}, effective draws per 1,000 gradients {sizes}: {outcome}."
 
 
 def present(results: Results) -> Section:
@@ -77,7 +77,7 @@ def _figure(a: float, runs: Mapping[str, Numbers]) -> Figure:
         "LMC better."
     )
     if stuck:
-        caption += f" {' and '.join(stuck)} did not move in a whole chain: for it the step is too long for the ridge."
+        caption += f" {' and '.join(stuck)} did not move in a whole chain: the step is too long for the ridge."
     names = ", ".join(runs)
     return Figure(
         f"squiggle-{a}", figure, caption,
@@ -87,21 +87,8 @@ def _figure(a: float, runs: Mapping[str, Numbers]) -> Figure:
 
 
 def _table(found: Mapping[float, Mapping[str, Numbers]]) -> Table:
-    columns = (
-        Column("a", "g"),
-        Column("method"),
-        Column("KS of x1", ".4f", "largest error of the distribution function; the truth is N(0, 10)"),
-        Column("KS of a chain", ".4f", "mean over the chains, each on its own"),
-        Column("mean of x1", ".2f", "0 in truth"),
-        Column("sd of x1", ".2f", "√10 = 3.16 in truth"),
-        Column("least ESS", ",.0f", "over both coordinates: bulk, tails, squares; 0 where a chain stands still"),
-        Column("ESS per 1000 gradients", ".2f", "a Hessian-vector product counts as a gradient"),
-        Column("R̂", ".3f"),
-        Column("accepted", ".2f"),
-        Column("diverged", ".1%", "share of trajectories"),
-        Column("gradients a draw", ".1f"),
-    )
     names = ("ks", "chain_ks", "mean", "sd", "ess", "ess_per_1000_grads", "rhat", "acceptance", "diverging", "grads")
+    columns = (Column("a", "g"), Column("method"), *(COLUMNS[name] for name in names))
     rows = [
         (a, method, *(numbers[name] for name in names))
         for a, runs in found.items()
@@ -109,9 +96,10 @@ def _table(found: Mapping[float, Mapping[str, Numbers]]) -> Table:
     ]  # fmt: skip
     draws = next(iter(next(iter(found.values())).values()))["draws"]
     return Table(
-        "squiggle", f"The squiggles, {draws:,} draws of four chains", columns, rows,
-        f"LMC and HMC have the paper's ε, L and start, α = 1 and 0; their first {WARMUP:,} draws are thrown away, as "
-        "those in which NUTS is tuned. NUTS is BlackJAX's; the paper used another implementation.",
+        "squiggle", f"The marginal of x1, {draws:,} draws of four chains", columns, rows,
+        "The truth is N(0, 10), with sd √10 = 3.16. LMC and HMC have the paper's ε, L and start, α = 1 and 0; their "
+        f"first {WARMUP:,} draws are discarded, as are those in which NUTS is tuned. NUTS is BlackJAX's; the "
+        "paper used another implementation.",
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Results of finished work, by their settings."""
+"""Stored results of tasks, by their settings."""
 
 import hashlib
 import inspect
@@ -16,11 +16,11 @@ from mongepatch._version import __version__
 from mongepatch.paper.item import Numbers, Task
 
 PLAIN = "plain"
-"""The entry that holds all that is no array."""
+"""The entry for everything that is not an array."""
 
 
 def path_of(task: Task) -> Path:
-    """The file of a task's result: another one for other settings, other code of the task, other versions."""
+    """The file of a task's result. It depends on the settings, the code of the task and the versions."""
     module = inspect.getmodule(task.compute)
     parts = [
         f"{task.compute.__module__}.{task.compute.__qualname__}",
@@ -34,7 +34,7 @@ def path_of(task: Task) -> Path:
 
 
 def load(task: Task) -> Numbers | None:
-    """The result of earlier work, if it is there and whole."""
+    """A stored result, or None where it is absent or damaged."""
     try:
         with np.load(io.BytesIO(path_of(task).read_bytes())) as stored:
             plain = json.loads(str(stored[PLAIN]))
@@ -44,7 +44,7 @@ def load(task: Task) -> Numbers | None:
 
 
 def save(task: Task, numbers: Numbers) -> None:
-    """Keep a result."""
+    """Store a result."""
     arrays = {name: value for name, value in numbers.items() if isinstance(value, np.ndarray)}
     plain = {name: value for name, value in numbers.items() if name not in arrays}
     content = io.BytesIO()

@@ -1,4 +1,4 @@
-"""One look for all figures."""
+"""The common style of all figures."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ COLOURS = {
 }
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P")
-"""A second sign beside colour."""
+"""Markers that repeat what the colours say."""
 INK, PALE = "#222222", "#B8B8B8"
 WIDTH = 9.0
 """Of a figure, in inches; a phone shows it as wide as its screen."""
@@ -48,7 +48,7 @@ SETTINGS: dict[str, Any] = {
 
 @contextmanager
 def styled() -> Iterator[None]:
-    """Draw in this look; the user's own settings are left as they are."""
+    """Draw in this style; the user's own settings do not change."""
     matplotlib = require("matplotlib", "paper", "A figure")
     with matplotlib.rc_context(SETTINGS):
         yield
@@ -72,7 +72,7 @@ def contours(axis: Any, logdensity: Any, x: np.ndarray, y: np.ndarray, depths: A
 
 
 def cloud(axis: Any, x: np.ndarray, y: np.ndarray, colour: str, most: int = 4000) -> None:
-    """Some of many draws, as a picture within the picture: thousands of points would make a heavy file."""
+    """A random subset of draws, as pixels: thousands of vector points would make a large file."""
     kept = np.random.default_rng(0).permutation(x.size)[:most]
     axis.plot(
         x.ravel()[kept], y.ravel()[kept], ".", markersize=2, alpha=0.35, color=colour, rasterized=True, linewidth=0

@@ -1,4 +1,4 @@
-"""Tasks done, several at a time, with progress."""
+"""Runs tasks in several processes, with a progress bar."""
 
 import itertools
 import os
@@ -18,27 +18,27 @@ from mongepatch.paper import store
 from mongepatch.paper.item import Item, Numbers, Size, Task
 
 TOGETHER = 8
-"""Tasks that share compiled programs; then these are forgotten, for a process has only so many memory maps."""
+"""Number of tasks after which compiled programs are released: a process has a limited number of memory maps."""
 _finished_here = itertools.count(1)
 
 
 class Done(NamedTuple):
-    """What has come of the tasks of an item."""
+    """Results and failures of the tasks of an item."""
 
     results: dict[str, Numbers]
     left_out: dict[str, str]
-    """Why, by label: a dataset or a package that is not here."""
+    """Reasons by label: a dataset or a package that is missing."""
     failed: dict[str, str]
     """The error, by label."""
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """Number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def do(items: Sequence[Item], size: Size, jobs: int, fresh: bool = False) -> dict[str, Done]:
-    """All tasks of items, by name of the item: from the store, or done now and stored as soon as they are finished."""
+    """Results of all tasks by name of the item: from the store, or computed now and stored as soon as they finish."""
     wanted = [(item, task) for item in items for task in item.tasks(size)]
     kept: dict[tuple[str, str], Any] = (
         {} if fresh else {(item.name, task.label): store.load(task) for item, task in wanted}
@@ -50,7 +50,7 @@ def do(items: Sequence[Item], size: Size, jobs: int, fresh: bool = False) -> dic
             futures[item.name, task.label] = future
             tick(f"{item.name}: {task.label}")
     done = {item.name: Done({}, {}, {}) for item in items}
-    for item, task in wanted:  # in the order of the tasks, whichever were done first
+    for item, task in wanted:  # in the order of the tasks, not of their completion
         name = (item.name, task.label)
         if name in futures:
             _take(done[item.name], task, futures[name])
@@ -73,7 +73,7 @@ def _finished(tasks: Sequence[tuple[Item, Task]], jobs: int) -> Iterator[tuple[I
 
 
 def run_task(task: Task) -> Numbers:
-    """Do a task and keep its result, with the seconds that it took."""
+    """Compute a task and store its result with the time in seconds."""
     jax.config.update("jax_enable_x64", True)
     started = time.perf_counter()
     numbers = {**task.compute(**task.settings), "task_seconds": time.perf_counter() - started}
@@ -88,13 +88,13 @@ def _take(done: Done, task: Task, future: "Future[Numbers]") -> None:
         done.results[task.label] = future.result()
     except (DataError, MissingExtraError) as error:
         done.left_out[task.label] = str(error)
-    except Exception as error:  # of any library: the other sections of the report are wanted all the same
+    except Exception as error:  # of any library: the other sections of the report are still written
         done.failed[task.label] = f"{type(error).__name__}: {error}"
 
 
 @contextmanager
 def _progress(total: int) -> Iterator[Any]:
-    """A bar that says what was finished last; a line for each task where there is no terminal."""
+    """A bar with the task that finished last; without a terminal, a line for each task."""
     rich = require("rich.progress", "paper", "A progress bar")
     console = require("rich.console", "paper", "A progress bar").Console(stderr=True)
     if not console.is_terminal:

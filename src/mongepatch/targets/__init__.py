@@ -4,23 +4,19 @@ from mongepatch.targets.banana import banana
 from mongepatch.targets.base import Target
 from mongepatch.targets.funnel import funnel, neal_funnel
 from mongepatch.targets.logistic import logistic_regression, standardized_design
-from mongepatch.targets.presets import PRESETS, Preset, preset
 from mongepatch.targets.ring import ring
 from mongepatch.targets.rosenbrock import rosenbrock
 from mongepatch.targets.squiggle import squiggle
 from mongepatch.targets.truth import Marginal, Truth
 
 __all__ = [
-    "PRESETS",
     "Marginal",
-    "Preset",
     "Target",
     "Truth",
     "banana",
     "funnel",
     "logistic_regression",
     "neal_funnel",
-    "preset",
     "ring",
     "rosenbrock",
     "squiggle",

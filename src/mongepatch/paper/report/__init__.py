@@ -1,6 +1,6 @@
-"""The report: one page that holds all it shows, and the same as files."""
+"""The report: one page that needs no other file, and the same content as files."""
 
-from mongepatch.paper.report.part import Part
+from mongepatch.paper.report.facts import Part
 from mongepatch.paper.report.write import write
 
 __all__ = ["Part", "write"]

@@ -1,4 +1,4 @@
-"""What a run was, so that it can be done again."""
+"""The parts of a report, and the facts of its run: settings, versions, machine."""
 
 import platform
 from collections.abc import Sequence
@@ -7,10 +7,9 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, NamedTuple
 
 from mongepatch._version import __version__
-from mongepatch.paper.item import Section, Size, Table, Task
-from mongepatch.paper.report.part import Part
+from mongepatch.paper.item import Item, Section, Size, Table, Task
 from mongepatch.paper.report.values import plain
-from mongepatch.paper.work import processors
+from mongepatch.paper.work import Done, processors
 
 PACKAGES = ("jax", "numpy", "blackjax", "matplotlib", "walnutpie")
 PAPER = {
@@ -20,7 +19,17 @@ PAPER = {
 }
 
 
-class Run(NamedTuple):
+class Part(NamedTuple):
+    """An item with its results."""
+
+    item: Item
+    section: Section | None
+    """None where there are no results."""
+    done: Done
+    tasks: Sequence[Task]
+
+
+class RunFacts(NamedTuple):
     """One run of some items."""
 
     size: Size
@@ -32,8 +41,8 @@ class Run(NamedTuple):
     processors: int
 
 
-def run_of(parts: Sequence[Part], size: Size, jobs: int) -> Run:
-    """This run, now and here."""
+def run_facts(parts: Sequence[Part], size: Size, jobs: int) -> RunFacts:
+    """The facts of the current run."""
     versions = {"mongepatch": __version__, "python": platform.python_version()}
     for package in PACKAGES:
         try:
@@ -41,7 +50,7 @@ def run_of(parts: Sequence[Part], size: Size, jobs: int) -> Run:
         except PackageNotFoundError:
             continue
     names = " ".join(part.item.name for part in parts)
-    return Run(
+    return RunFacts(
         size,
         jobs,
         now(),
@@ -53,18 +62,18 @@ def run_of(parts: Sequence[Part], size: Size, jobs: int) -> Run:
 
 
 def now() -> str:
-    """In universal time, to the second."""
+    """The time in UTC, to the second."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def seconds_of(part: Part, task: Task) -> float | None:
-    """How long a task took, when it was done."""
+    """Seconds that a task took, where it is done."""
     seconds = part.done.results.get(task.label, {}).get("task_seconds")
     return None if seconds is None else float(seconds)
 
 
-def results(parts: Sequence[Part], run: Run) -> dict[str, Any]:
-    """All that the page says, as JSON can hold it."""
+def results(parts: Sequence[Part], run: RunFacts) -> dict[str, Any]:
+    """The content of the page as JSON values."""
     return {"paper": PAPER, "run": run._asdict(), "items": [_item(part) for part in parts]}
 
 

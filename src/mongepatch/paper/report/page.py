@@ -6,22 +6,21 @@ from importlib.resources import files
 from string import Template
 
 from mongepatch.paper.item import Claim
-from mongepatch.paper.report.facts import Run, seconds_of
-from mongepatch.paper.report.part import Part
+from mongepatch.paper.report.facts import Part, RunFacts, seconds_of
 from mongepatch.paper.report.pictures import Picture
 from mongepatch.paper.report.section import section_of
 from mongepatch.paper.report.tables import sortable
-from mongepatch.paper.report.verdicts import ORDER, badge, in_words, tally
+from mongepatch.paper.verdicts import ORDER, badge, in_words, tally
 
 SIZES = {
-    "quick": "This is a quick run: short, and so noisy. What is close may fall either way; the option --full runs the "
-    "paper’s own numbers of draws.",
+    "quick": "This is a quick run: short, and therefore noisy. Close comparisons may go either way; the option --full "
+    "runs the paper’s own numbers of draws.",
     "full": "This is a full run, with the paper’s own numbers of draws.",
 }
 
 
-def page_of(parts: Sequence[Part], run: Run, pictures: Mapping[str, Sequence[Picture]]) -> str:
-    """A page that holds all it shows, with the pictures of each item."""
+def page_of(parts: Sequence[Part], run: RunFacts, pictures: Mapping[str, Sequence[Picture]]) -> str:
+    """A page that needs no other file, with the pictures of each item."""
     room = files("mongepatch.paper.report")
     template = Template(room.joinpath("page.html").read_text(encoding="utf-8"))
     return template.substitute(
@@ -65,7 +64,7 @@ def _short(part: Part) -> str:
 
 
 def _entry(part: Part) -> str:
-    """A line of the contents, with what came of the item."""
+    """A line of the contents, with the verdicts of the item."""
     state = [in_words(_claims(part)) if part.section else "nothing could be done"]
     if part.done.failed:
         state.append(f"{_count(len(part.done.failed), 'task')} failed")
@@ -87,7 +86,7 @@ def _troubles(parts: Sequence[Part]) -> str:
 
 
 def _duration(parts: Sequence[Part]) -> str:
-    """Of all tasks, also of those whose results were kept from an earlier run."""
+    """The time of all tasks, including those whose results come from an earlier run."""
     seconds = sum(seconds_of(part, task) or 0.0 for part in parts for task in part.tasks)
     for unit, length in (("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:

@@ -1,4 +1,4 @@
-"""Figures as files, and as what a page can hold."""
+"""Figures as files, and embedded in a page."""
 
 import base64
 import io
@@ -23,13 +23,13 @@ class Picture(NamedTuple):
 
     @property
     def uri(self) -> str:
-        """The picture itself, as an address: a page that holds it needs no file beside it."""
+        """The picture as a data address, so that the page needs no other file."""
         kind, content = ("svg+xml", self.svg) if len(self.svg) <= HEAVY else ("png", self.png)
         return f"data:image/{kind};base64,{base64.b64encode(content).decode()}"
 
     @property
     def size(self) -> tuple[int, int]:
-        """Width and height in the pixels of a page, which keeps the place free until the picture is there."""
+        """Width and height in pixels of the page, which reserve the space until the picture is loaded."""
         width, height = self.figure.drawing.get_size_inches()
         return round(width * PIXELS_PER_INCH), round(height * PIXELS_PER_INCH)
 

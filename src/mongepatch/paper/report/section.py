@@ -1,20 +1,19 @@
-"""What the page says of one item."""
+"""The section of the page for one item."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any
 
 from mongepatch.paper.item import Claim, Column, Table, Task
-from mongepatch.paper.report.facts import seconds_of
-from mongepatch.paper.report.part import Part
+from mongepatch.paper.report.facts import Part, seconds_of
 from mongepatch.paper.report.pictures import Picture
 from mongepatch.paper.report.tables import shown
 from mongepatch.paper.report.values import plain, written
-from mongepatch.paper.report.verdicts import badge
+from mongepatch.paper.verdicts import badge
 
 
 def section_of(part: Part, pictures: Sequence[Picture]) -> str:
-    """An item, whatever came of it."""
+    """The section of an item, with or without results."""
     item, section = part.item, part.section
     pieces = [f"<h2>{escape(item.title)}</h2>", f"<p>{escape(item.about)}</p>" if item.about else ""]
     if section is None:
@@ -62,7 +61,7 @@ def _files(tables: Iterable[Table]) -> str:
 
 
 def _troubles(title: str, reasons: Mapping[str, str]) -> str:
-    """What was not done and why, a reason once for all that it holds for."""
+    """Tasks that were not done, grouped by reason."""
     labels: dict[str, list[str]] = {}
     for label, reason in reasons.items():
         labels.setdefault(reason, []).append(label)
@@ -75,7 +74,7 @@ def _troubles(title: str, reasons: Mapping[str, str]) -> str:
 
 
 def _settings(part: Part) -> str:
-    """What all tasks share, and a table of the rest."""
+    """Settings that all tasks share, and a table of the others."""
     if not part.tasks:
         return ""
     shared = _shared(part.tasks)
@@ -108,5 +107,5 @@ def _shared(tasks: Sequence[Task]) -> dict[str, Any]:
 
 
 def _entry(value: Any) -> Any:
-    """A value that a table can hold: numbers stay numbers, and are sorted as such."""
+    """A value for a table: numbers stay numbers, and are sorted as numbers."""
     return value if value is None or isinstance(value, bool | int | float | str) else written(value)

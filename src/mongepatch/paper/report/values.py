@@ -17,7 +17,7 @@ def scalar(value: Any) -> Any:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold. It has no nan and no infinity: these are strings, which `float` reads."""
+    """The value in JSON types. JSON has no nan and no infinity: they become strings that `float` reads."""
     value = scalar(value)
     if isinstance(value, Mapping):
         return {str(key): plain(entry) for key, entry in value.items()}
@@ -31,7 +31,7 @@ def plain(value: Any) -> Any:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value has a place among numbers, which nan and truth values do not."""
+    """Whether a value can be sorted as a number; nan and booleans cannot."""
     value = scalar(value)
     return isinstance(value, int | float) and not isinstance(value, bool) and not math.isnan(value)
 
@@ -43,7 +43,7 @@ def is_missing(value: Any) -> bool:
 
 
 def written(value: Any, form: str = "") -> str:
-    """For readers."""
+    """The value as text for readers."""
     value = scalar(value)
     if value is None:
         return "–"

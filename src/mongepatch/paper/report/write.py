@@ -1,13 +1,12 @@
-"""The folder of a report."""
+"""Writes the folder of a report."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
 
 from mongepatch.paper.item import Section, Size
-from mongepatch.paper.report.facts import results, run_of
+from mongepatch.paper.report.facts import Part, results, run_facts
 from mongepatch.paper.report.page import page_of
-from mongepatch.paper.report.part import Part
 from mongepatch.paper.report.pictures import draw, save
 from mongepatch.paper.report.tables import csv_of
 
@@ -15,10 +14,10 @@ from mongepatch.paper.report.tables import csv_of
 def write(out: Path, parts: Sequence[Part], size: Size, jobs: int) -> None:
     """Figures as SVG and PNG, tables as CSV, all of it as `results.json`, and `report.html`.
 
-    Files of an earlier run are written over; those of items that are not in this one stay.
+    Files of an earlier run are overwritten; files of items that are not in this run stay.
     """
     out.mkdir(parents=True, exist_ok=True)
-    run = run_of(parts, size, jobs)
+    run = run_facts(parts, size, jobs)
     pictures = {}
     for part in parts:
         section = part.section or Section()

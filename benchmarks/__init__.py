@@ -1,0 +1,1 @@
+"""Measurements that the documentation quotes, one module or folder each; `python -m benchmarks NAME` runs one."""

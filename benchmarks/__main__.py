@@ -1,0 +1,198 @@
+"""The command line of the benchmarks: `python -m benchmarks NAME`."""
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import typer
+
+from mongepatch.__main__ import exit_code
+
+app = typer.Typer(help="Measurements that the documentation quotes.", no_args_is_help=True, add_completion=False)
+
+Rounds = Annotated[int, typer.Option(help="Number of timings of each call.", min=1)]
+Seeds = Annotated[int, typer.Option(help="Number of seeds.", min=1)]
+DrawsOfFour = Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)]
+DrawsOfEight = Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)]
+Only = Annotated[list[str] | None, typer.Option(help="Names of problems; by default all.")]
+
+
+@app.callback()
+def double_precision() -> None:
+    """Every benchmark computes in double precision."""
+    jax.config.update("jax_enable_x64", True)
+
+
+@app.command()
+def step(rounds: Rounds = 11) -> None:
+    """Time of an LMC step, in leapfrog steps of the same density."""
+    from benchmarks.step import run
+
+    run(rounds=rounds)
+
+
+@app.command()
+def patch_step(rounds: Rounds = 11) -> None:
+    """Time of an LMC step on residual patches of hierarchies."""
+    from benchmarks.patch_step import run
+
+    run(rounds=rounds)
+
+
+@app.command()
+def scaling(rounds: Rounds = 15) -> None:
+    """Growth of time and memory with the dimension, from 10² to 10⁶."""
+    from benchmarks.scaling import run
+
+    run(rounds=rounds)
+
+
+@app.command()
+def funnel(
+    dimension: Annotated[int, typer.Option(help="D of the paper: 1, 3, 5, 10, 30, 40 or 50.")] = 1,
+    draws: Annotated[
+        int | None, typer.Option(help="Draws of each of four chains; by default the paper's 60,000.", min=1)
+    ] = None,
+    seeds: Seeds = 10,
+) -> None:
+    """The paper's funnel at the paper's settings, by LMC-Monge and by HMC."""
+    from benchmarks.funnel import run
+
+    run(dimension, draws, seeds)
+
+
+@app.command()
+def schemes(draws: DrawsOfEight = 5000) -> None:
+    """Effective draws per gradient of the two integration schemes."""
+    from benchmarks.schemes import run
+
+    run(draws=draws)
+
+
+@app.command()
+def kernels(
+    draws: DrawsOfFour = 1000,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.")] = 0,
+    only: Only = None,
+) -> None:
+    """Cost and effective sizes of every kernel on the paper's regressions and funnels."""
+    from benchmarks.kernels import run
+
+    run(draws=draws, seed=seed, only=only or ())
+
+
+@app.command()
+def implicit(draws: DrawsOfEight = 5000) -> None:
+    """RMHMC on Neal's funnel, with and without the checks of its implicit steps."""
+    from benchmarks.implicit import run
+
+    run(draws=draws)
+
+
+@app.command()
+def uturn(draws: DrawsOfEight = 2000) -> None:
+    """Effective draws per gradient of NUTS with each of its U-turn rules."""
+    from benchmarks.uturn import run
+
+    run(draws=draws)
+
+
+@app.command()
+def warmup(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains on regular posteriors.", min=100)] = 1000,
+    funnel_draws: Annotated[int, typer.Option(help="Draws of each of four chains on funnels.", min=100)] = 15_000,
+    seeds: Seeds = 5,
+    posteriordb: Annotated[
+        Path | None, typer.Option(help="A folder of posteriordb's data and reference draws, if you have one.")
+    ] = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="heart, german, australian, normal, funnels or a name of posteriordb; by default all."),
+    ] = None,
+) -> None:
+    """Choices of automatic warm-up, and efficiency compared with BlackJAX's NUTS."""
+    from benchmarks.warmup.run import run
+
+    run(draws=draws, funnel_draws=funnel_draws, seeds=range(seeds), posteriordb=posteriordb, only=only or ())
+
+
+@app.command()
+def alpha(seeds: Seeds = 5) -> None:
+    """Two ways to choose α: a tournament by effective draws, and the largest curvature."""
+    from benchmarks.alpha import run
+
+    run(seeds=range(seeds))
+
+
+@app.command()
+def lengths(
+    draws: DrawsOfFour = 1000,
+    seeds: Seeds = 5,
+    only: Annotated[list[str] | None, typer.Option(help="Names of problems of the benchmark `patches`.")] = None,
+) -> None:
+    """Effective draws by the length of static trajectories in a patch."""
+    from benchmarks.lengths import PROBLEMS, run
+
+    run(draws, range(seeds), only or PROBLEMS)
+
+
+@app.command()
+def progress(
+    rounds: Rounds = 7, draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)] = 20_000
+) -> None:
+    """Time that the progress bar adds to a run."""
+    from benchmarks.progress import run
+
+    run(draws=draws, rounds=rounds)
+
+
+@app.command()
+def patches(
+    draws: DrawsOfFour = 1000,
+    seeds: Seeds = 3,
+    only: Only = None,
+    metric: Annotated[list[str] | None, typer.Option(help="Metrics of our sampler; by default auto and patch.")] = None,
+    peers: Annotated[bool, typer.Option(help="Also run other samplers, and NUTS on forms made by hand.")] = True,
+    posteriordb: Annotated[Path | None, typer.Option(help="A folder of posteriordb's data, if you have one.")] = None,
+    json: Annotated[Path | None, typer.Option(help="File to write all numbers to.")] = None,
+) -> None:
+    """Centred hierarchical models: our sampler compared with others, and with forms made by hand."""
+    from benchmarks.patches.run import run
+
+    settings = {"metrics": metric} if metric else {}
+    run(draws, range(seeds), posteriordb, only or (), with_peers=peers, json_file=json, **settings)
+
+
+@app.command()
+def pymc(draws: DrawsOfFour = 1000, seeds: Seeds = 3) -> None:
+    """A centred PyMC model: our sampler compared with pm.sample and nutpie."""
+    from benchmarks.pymc.run import run
+
+    run(draws, range(seeds))
+
+
+@app.command()
+def posteriordb(
+    folder: Annotated[Path, typer.Argument(help="A folder of posteriordb's data and reference draws.")],
+    draws: DrawsOfFour = 2000,
+    seed: Annotated[int, typer.Option(help="Seed of all runs.", min=0)] = 0,
+    only: Annotated[list[str] | None, typer.Option(help="Names of posteriors; by default all.")] = None,
+) -> None:
+    """Posteriors of posteriordb in every front end that has them, compared with the reference draws."""
+    from benchmarks.posteriordb.run import run
+
+    run(folder, draws, seed, only or ())
+
+
+@app.command()
+def stan(rounds: Rounds = 7) -> None:
+    """Cost of a gradient and of a Hessian-vector product by Stan and by JAX."""
+    from benchmarks.stan import run
+
+    run(rounds=rounds)
+
+
+if __name__ == "__main__":
+    sys.exit(exit_code("benchmarks", partial(app, prog_name="python -m benchmarks")))

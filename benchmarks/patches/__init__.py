@@ -1,0 +1,1 @@
+"""Centred hierarchical models: our sampler compared with others, and with reparametrisations made by hand."""

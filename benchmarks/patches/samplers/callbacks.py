@@ -1,0 +1,109 @@
+"""nutpie and WALNUTS, which are not written in JAX: they call back into Python for each gradient."""
+
+import os
+import time
+from functools import cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from benchmarks.patches.samplers.base import CHAINS, RunPlan, Sampler, SamplerOutcome, SamplerTask
+from mongepatch._extras import require
+from mongepatch._typing import Vector
+from mongepatch.paper.walnuts import walnuts as run_walnuts
+from mongepatch.targets import Target
+
+REPEATS = 2000
+
+
+class CallbackDensity:
+    """A log density and its gradient of NumPy vectors, with a count of evaluations."""
+
+    def __init__(self, target: Target) -> None:
+        self._function = jax.jit(jax.value_and_grad(target.logdensity))
+        self.count = 0
+        self.logp = self
+        started = time.perf_counter()
+        self(np.zeros(target.dimension))
+        self.compile_seconds = time.perf_counter() - started
+        self.count = 0
+
+    def __call__(self, position: np.ndarray, **_: Any) -> tuple[float, np.ndarray]:
+        """The log density and its gradient."""
+        self.count += 1
+        value, gradient = self._function(position)
+        return float(value), np.asarray(gradient, float)
+
+
+@cache
+def compiled_gradient_seconds(task: SamplerTask) -> float:
+    """Seconds of one gradient of one chain in a compiled loop of all chains, without the cost of a callback."""
+    gradient = jax.vmap(jax.grad(task.target.logdensity))
+
+    def step(_: Any, x: Vector) -> Vector:
+        return x + 1e-9 * jnp.tanh(gradient(x))  # each gradient needs the one before, as in a sampler
+
+    start = 0.1 * jax.random.normal(jax.random.key(0), (CHAINS, task.target.dimension))
+    loop = jax.jit(lambda x: jax.lax.fori_loop(0, REPEATS, step, x)).lower(start).compile()
+    times = []
+    for _ in range(3):
+        started = time.perf_counter()
+        jax.block_until_ready(loop(start))
+        times.append(time.perf_counter() - started)
+    return min(times) / (REPEATS * CHAINS)
+
+
+def nutpie_nuts() -> Sampler:
+    """Nutpie's NUTS, with its own mass matrix from draws and gradients."""
+    return Sampler("nutpie", _run_nutpie)
+
+
+def walnuts() -> Sampler:
+    """WALNUTS of walnutpie, with steps that are halved where the energy error is large."""
+    return Sampler("WALNUTS", _run_walnuts)
+
+
+def _run_nutpie(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+    nutpie = require("nutpie", "peers", "This peer")
+    density, dimension = CallbackDensity(task.target), task.target.dimension
+    model = nutpie.compiled_pyfunc.from_pyfunc(
+        dimension, lambda: density, _expand, [np.dtype("float64")], [(dimension,)], ["x"]
+    )
+    started = time.perf_counter()
+    trace = nutpie.sample(
+        model,
+        draws=plan.draws,
+        tune=plan.warmup,
+        chains=plan.chains,
+        cores=min(plan.chains, os.cpu_count() or 1),
+        seed=plan.seed,
+        progress_bar=False,
+        save_warmup=False,
+    )
+    seconds = time.perf_counter() - started
+    return SamplerOutcome(
+        task.variables(np.asarray(trace.posterior["x"])),
+        density.count,
+        seconds,
+        density.compile_seconds,
+        int(trace.sample_stats["diverging"].sum()),
+        density.count * compiled_gradient_seconds(task),
+    )
+
+
+def _expand(*_: Any) -> Any:
+    return lambda x, **_: {"x": np.asarray(x, dtype="float64")}
+
+
+def _run_walnuts(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+    run = run_walnuts(CallbackDensity(task.target), task.target.dimension, **plan._asdict())
+    return SamplerOutcome(
+        task.variables(run.positions),
+        run.n_grad,
+        run.seconds,
+        run.compile_seconds,
+        None,
+        run.n_grad * compiled_gradient_seconds(task),
+    )

@@ -1,0 +1,79 @@
+"""Samplers that are written in JAX: `mongepatch.sample`, and the NUTS of BlackJAX and of NumPyro."""
+
+from typing import Any
+
+import jax
+import numpy as np
+
+from benchmarks.measures.timing import stopwatch
+from benchmarks.patches.samplers.base import RunPlan, Sampler, SamplerOutcome, SamplerTask
+from mongepatch import baselines
+from mongepatch.paper.quiet import sample_quietly
+from mongepatch.targets import Target
+
+FIELDS = ("num_steps", "diverging")
+
+
+def ours(metric: str) -> Sampler:
+    """`mongepatch.sample` in a metric by name, all else automatic."""
+
+    def run(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+        return run_ours(task.target, plan, metric=metric)
+
+    return Sampler(f"ours, {metric}", run)
+
+
+def run_ours(target: Target, plan: RunPlan, **settings: Any) -> SamplerOutcome:
+    """One run of `mongepatch.sample`."""
+    with stopwatch() as watch:
+        tree = sample_quietly(target, progress=False, **plan._asdict(), **settings)
+    attrs = tree["posterior"].attrs
+    return SamplerOutcome.of_tree(tree, watch.compiling)._replace(remark=f"{attrs['metric']}: {attrs['chosen']}")
+
+
+def blackjax_nuts() -> Sampler:
+    """BlackJAX's NUTS, as `mongepatch.baselines` runs it."""
+
+    def run(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+        target = task.target
+        with stopwatch() as watch:
+            tree = baselines.nuts(target, **plan._asdict())
+        return SamplerOutcome.of_tree(tree, watch.compiling)
+
+    return Sampler("BlackJAX NUTS", run)
+
+
+def numpyro_nuts(name: str = "NumPyro NUTS", **settings: Any) -> Sampler:
+    """NumPyro's NUTS with settings such as `target_accept_prob`, all chains in one program."""
+
+    def run(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+        return _run_numpyro(task, plan, settings)
+
+    return Sampler(name, run)
+
+
+def _run_numpyro(task: SamplerTask, plan: RunPlan, settings: dict[str, Any]) -> SamplerOutcome:
+    from numpyro.infer import MCMC, NUTS
+
+    mcmc = MCMC(
+        NUTS(task.model, **settings),
+        num_warmup=plan.warmup,
+        num_samples=plan.draws,
+        num_chains=plan.chains,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    with stopwatch() as warmup:
+        mcmc.warmup(jax.random.key(plan.seed), *task.data, collect_warmup=True, extra_fields=FIELDS)
+        steps = int(np.sum(mcmc.get_extra_fields()["num_steps"]))
+    with stopwatch() as sampling:
+        mcmc.run(mcmc.post_warmup_state.rng_key, *task.data, extra_fields=FIELDS)
+        draws = jax.block_until_ready(mcmc.get_samples(group_by_chain=True))
+    extra = mcmc.get_extra_fields(group_by_chain=True)
+    return SamplerOutcome(
+        {name: np.asarray(values) for name, values in draws.items()},
+        steps + int(np.sum(extra["num_steps"])),
+        warmup.running + sampling.running,
+        warmup.compiling,  # the second compilation is only needed because the steps of warm-up are counted
+        int(np.sum(extra["diverging"])),
+    )

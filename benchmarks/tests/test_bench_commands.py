@@ -1,0 +1,114 @@
+"""The commands of the benchmarks, at sizes that take seconds."""
+
+from typing import Literal
+
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks import implicit, kernels, patch_step, scaling, schemes, step, uturn
+from benchmarks.__main__ import app
+from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
+from mongepatch.warmup.options import KERNELS
+
+
+def invoke(*arguments):
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_bench_step(monkeypatch):
+    monkeypatch.setattr(step, "SIZES", ((50, 3), (60, 4)))
+    monkeypatch.setattr(step, "SECONDS_PER_CALL", 0.001)
+    output = invoke("step", "--rounds", "1")
+    assert "N = 60, D = 4" in output
+    assert "merged / leapfrog" in output
+
+
+def test_bench_patch_step(monkeypatch):
+    monkeypatch.setattr(patch_step, "NUM_STEPS", 5)
+    monkeypatch.setattr(patch_step, "MODELS", patch_step.MODELS[:1])
+    output = invoke("patch-step", "--rounds", "1")
+    assert "eight schools" in output
+    assert "10, 18, 3" in output
+
+
+def test_bench_scaling(monkeypatch):
+    monkeypatch.setattr(scaling, "DIMENSIONS", (10, 20_000, 80_000))
+    output = invoke("scaling", "--rounds", "1")
+    assert "80,000" in output
+    assert "memory 1.0" in output
+
+
+def test_memory_grows_with_the_dimension_and_not_its_square(monkeypatch):
+    monkeypatch.setattr(scaling, "DIMENSIONS", (20_000, 200_000))
+    assert all(memory == pytest.approx(1.0, abs=0.02) for _, memory in scaling.run(rounds=1).values())
+
+
+@pytest.mark.slow
+def test_bench_funnel():
+    output = invoke("funnel", "--draws", "500", "--seeds", "2")
+    assert "worst KS" in output
+
+
+@pytest.mark.slow
+def test_bench_kernels(monkeypatch):
+    (problem,) = kernels.problems(["funnel-1"])
+    contenders = list(kernels.contenders(problem))
+    assert {contender.kernel.name for contender in contenders} == set(KERNELS)
+    monkeypatch.setattr(kernels, "problems", lambda names: [problem])
+    monkeypatch.setattr(kernels, "contenders", lambda _: contenders[::4])
+    output = invoke("kernels", "--draws", "100")
+    for contender in contenders[::4]:
+        assert contender.name in output
+    assert "BlackJAX NUTS" in output
+
+
+@pytest.mark.slow
+def test_bench_implicit(monkeypatch):
+    monkeypatch.setattr(implicit, "STEP_SIZES", (0.6,))
+    some = list(implicit.INTEGRATORS.items())[::3]  # one that is checked, and one that is not
+    monkeypatch.setattr(implicit, "INTEGRATORS", dict(some))
+    output = invoke("implicit", "--draws", "100")
+    for name in (*implicit.INTEGRATORS, "BlackJAX"):
+        assert name in output
+
+
+@pytest.mark.slow
+def test_bench_uturn(monkeypatch):
+    first = uturn.problems()[:1]
+    monkeypatch.setattr(uturn, "problems", lambda: first)
+    monkeypatch.setattr(uturn, "STEPS", (1.0,))
+    monkeypatch.setattr(uturn, "Rule", Literal["trapezoid", "chord"])
+    assert "trapezoid" in invoke("uturn", "--draws", "100")
+
+
+def test_bench_schemes(monkeypatch):
+    first = schemes.problems()[:1]
+    monkeypatch.setattr(schemes, "problems", lambda: first)
+    monkeypatch.setattr(schemes, "SHRINK", (0.5,))
+    output = invoke("schemes", "--draws", "100")
+    assert "merged / paper" in output
+
+
+def test_bench_progress():
+    assert "the bar adds" in invoke("progress", "--rounds", "1", "--draws", "200")
+
+
+@pytest.mark.parametrize("step_size", implicit.STEP_SIZES)
+@pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=["leapfrog", "midpoint"])
+def test_the_funnel_is_right_or_the_run_says_so(integrator, step_size):
+    estimate = implicit.ours(integrator, step_size, draws=1500)
+    assert estimate.standard_errors_off < 4 or estimate.warned
+    assert estimate.acceptance > 0.9
+
+
+def test_without_checks_a_wrong_answer_looks_fine():
+    """What the checks are for: three iterations are too few, and acceptance is perfect."""
+    name = "midpoint, 3 iterations, unchecked"
+    wrong = implicit.ours(implicit.INTEGRATORS[name], 0.3, draws=4000)
+    assert wrong.standard_errors_off > 4
+    assert wrong.acceptance > 0.99
+    assert not wrong.warned
+    checked = ImplicitMidpoint(solver=implicit.FEW)
+    assert implicit.ours(checked, 0.3, draws=20).failed > 0.9

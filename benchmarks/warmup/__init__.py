@@ -1,0 +1,1 @@
+"""Choices of automatic warm-up, and efficiency compared with BlackJAX's NUTS."""

@@ -1,1 +1,0 @@
-"""Measurements that the documentation quotes, one module each; run by `mongepatch bench …`."""
