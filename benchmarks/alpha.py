@@ -72,8 +72,6 @@ def run(seeds: Sequence[int] = range(5)) -> dict[str, list[float]]:
         f"α for {len(seeds)} seeds",
         ("", "by curvature", "by a tournament"),
         rows,
-        [
-            f"After {ADAPTATION} draws of NUTS in the Euclidean metric. A tournament takes another {TRIALS} × {TRIAL} draws."
-        ],
+        [f"After {ADAPTATION} draws of NUTS in the Euclidean metric; a tournament takes {TRIALS} × {TRIAL} more."],
     )
     return found
