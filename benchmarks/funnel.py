@@ -6,7 +6,7 @@ from mongepatch.paper.console import print_table
 from mongepatch.paper.distances import ks_distance
 from mongepatch.paper.funnel_runs import FINE_HMC, MERGED, PAPER, TRUTH, print_summary, run_method
 from mongepatch.paper.methods import HMC
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 
 
 def run(dimension: int, draws: int | None, seeds: int) -> None:
@@ -19,7 +19,7 @@ def run(dimension: int, draws: int | None, seeds: int) -> None:
             if seed == 0:
                 first.append(done)
             distances.append(ks_distance(done.draws("a"), TRUTH))
-            sizes.append(smallest_ess(done.tree))
+            sizes.append(smallest_ess_of_run(done.tree))
         rows.append(
             (
                 method.name,

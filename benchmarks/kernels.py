@@ -13,7 +13,7 @@ from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
 from mongepatch.paper.console import print_table
 from mongepatch.paper.presets import preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 from mongepatch.targets import Target, funnel
 from mongepatch.trajectories import NUTS, Static, Trajectory
 
@@ -122,7 +122,7 @@ def measure(
 def row(name: str, step_size: float, tree: "DataTree") -> tuple[Any, ...]:
     """One line of the table."""
     stats, seconds = tree["sample_stats"].to_dataset(), tree["posterior"].attrs["sampling_time"]
-    n_grad, size = float(stats["n_grad"].sum()), smallest_ess(tree)
+    n_grad, size = float(stats["n_grad"].sum()), smallest_ess_of_run(tree)
     return (
         name,
         f"{stats.sizes['chain']} × {stats.sizes['draw']:,}",

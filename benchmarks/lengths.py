@@ -10,7 +10,7 @@ from benchmarks.patches.problems import NumpyroProblem, hard_problems
 from benchmarks.patches.samplers import SamplerTask
 from mongepatch.paper.console import print_table
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 from mongepatch.trajectories import Static
 from mongepatch.warmup.options import JITTER
 
@@ -52,7 +52,7 @@ def run(
 def _efficiency(problem: NumpyroProblem, length: int, draws: int, seed: int) -> RunEfficiency:
     target, trajectory = SamplerTask(problem.centred, problem.data).target, Static(length, JITTER)
     tree = sample_quietly(target, metric="patch", trajectory=trajectory, draws=draws, seed=seed, progress=False)
-    size = smallest_ess(tree)
+    size = smallest_ess_of_run(tree)
     return RunEfficiency(size, size / float(tree["posterior"].attrs["sampling_time"]))
 
 

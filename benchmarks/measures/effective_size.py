@@ -8,8 +8,9 @@ import numpy as np
 
 from benchmarks.measures.scalars import Draws
 from mongepatch._extras import require
+from mongepatch.chains.effective_size import TAILS, smallest_ess
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 from mongepatch.targets import Target
 
 if TYPE_CHECKING:
@@ -17,13 +18,11 @@ if TYPE_CHECKING:
 
 AGREED, NEARLY = 1.01, 1.05
 """Largest R̂ of chains that agree; and of chains that would agree with more draws."""
-TAILS = (0.05, 0.95)
-"""The tail size is the smaller of the sizes of these quantiles."""
 
 
 def ess_per_1000_grads(tree: "DataTree") -> float:
     """The smallest effective size of a run per 1000 gradient-equivalents."""
-    return 1000 * smallest_ess(tree) / float(tree["sample_stats"]["n_grad"].sum())
+    return 1000 * smallest_ess_of_run(tree) / float(tree["sample_stats"]["n_grad"].sum())
 
 
 def sampled_efficiency(target: Target, seed: int, draws: int, **settings: Any) -> float:
@@ -51,14 +50,11 @@ def effective_size(draws: np.ndarray, method: str) -> float:
 
 
 def smallest_ess_of(draws: Draws) -> float:
-    """The smallest effective size of quantities [chain, draw]: of bulk, of tails (5% and 95%) and of squares.
+    """The smallest effective size of quantities [chain, draw]: of bulk, of tails and of squares.
 
-    Draws that never change count as one. `smallest_ess` has ArviZ's own tails, and takes whole results.
+    Draws that never change count as one.
     """
-    return min(
-        min(effective_size(x, "bulk"), effective_size(x, "tail"), effective_size((x - x.mean()) ** 2, "bulk"))
-        for x in draws.values()
-    )
+    return max(1.0, smallest_ess(np.stack([values.astype(float) for values in draws.values()], axis=-1)))
 
 
 def largest_r_hat(draws: Draws) -> float:

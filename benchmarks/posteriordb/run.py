@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.measures.effective_size import TAILS, largest_r_hat, smallest_ess_of
+from benchmarks.measures.effective_size import largest_r_hat, smallest_ess_of
 from benchmarks.measures.quantile_checks import FAR, estimated_quantiles, quantile_deviation
 from benchmarks.measures.reference import deviations as moments
 from benchmarks.measures.reference import known_from
 from benchmarks.measures.scalars import Draws
 from benchmarks.posteriordb.cases import PosteriorCase, cases
+from mongepatch.chains.effective_size import TAILS
 from mongepatch.paper.console import print_table
 from mongepatch.paper.quiet import sample_quietly
 

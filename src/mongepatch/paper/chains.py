@@ -13,7 +13,7 @@ from mongepatch.paper.distances import ks_distance
 from mongepatch.paper.item import Numbers, Task
 from mongepatch.paper.presets import preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 from mongepatch.targets import Target, funnel, squiggle
 from mongepatch.targets.truth import Marginal
 from mongepatch.trajectories import Static
@@ -64,7 +64,7 @@ def run(
     edges = np.linspace(truth.mean - REACH * truth.sd, truth.mean + REACH * truth.sd, 61)
     # ArviZ gives a constant chain the size of independent draws.
     moving = bool((np.ptp(values, axis=1) > 0).all())
-    size = smallest_ess(tree) if moving else 0.0
+    size = smallest_ess_of_run(tree) if moving else 0.0
     rhat = require("arviz_stats", "paper", "R̂").rhat
     return {
         "points": np.stack(columns, axis=-1)[:, :: max(1, draws // POINTS)].reshape(-1, 2).astype(np.float32),

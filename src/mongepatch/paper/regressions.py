@@ -13,7 +13,7 @@ from mongepatch.metrics import Euclidean, Fisher, Monge
 from mongepatch.paper.item import Numbers
 from mongepatch.paper.presets import Preset, preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess
+from mongepatch.sampling.effective_size import smallest_ess_of_run
 from mongepatch.targets import Target
 from mongepatch.trajectories import Static
 
@@ -100,7 +100,7 @@ def efficiency(tree: "DataTree") -> Numbers:
         "capped": np.asarray([capped.min(), capped.mean(), np.median(capped)]),
         "bulk": np.asarray([bulk.min(), bulk.mean(), np.median(bulk)]),
         "tail": np.asarray([tail.min(), tail.mean(), np.median(tail)]),
-        "least": smallest_ess(tree),
+        "least": smallest_ess_of_run(tree),
         "draws": int(draws),
         "chains": int(posterior.sizes["chain"]),
         "acceptance_rate": float(stats["acceptance_rate"].mean()),

@@ -1,24 +1,23 @@
-"""The effective sample size that a run is judged by."""
+"""The effective sample size that a whole run is judged by."""
 
 from typing import TYPE_CHECKING
 
-from mongepatch._extras import require
+import numpy as np
+
+from mongepatch.chains.effective_size import smallest_ess
 
 if TYPE_CHECKING:
     from xarray import DataTree
 
 
-def smallest_ess(tree: "DataTree") -> float:
-    """The smallest effective sample size of a run over all parameters: of bulk, of tails, and of bulk of the squares.
+def smallest_ess_of_run(tree: "DataTree") -> float:
+    """The smallest effective sample size over all parameters of a result: of bulk, of tails and of squares.
 
-    Trajectories of a fixed length often make negatively correlated draws. Their bulk size exceeds the number of draws,
-    while tails and squares lag behind.
-
-    Example:
-        >>> tree = mongepatch.sample(logdensity, init)
-        >>> smallest_ess(tree) / tree["posterior"].attrs["sampling_time"]  # effective draws per second
+    Entries that are the same in every draw, as of triangular matrices, are left out.
     """
-    ess = require("arviz_stats", "sample", "An effective sample size").ess
-    posterior = tree["posterior"].to_dataset()
-    sizes = (ess(posterior), ess(posterior, method="tail"), ess((posterior - posterior.mean(("chain", "draw"))) ** 2))
-    return min(float(size.to_array().min()) for size in sizes)
+    columns = [
+        np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
+        for values in tree["posterior"].to_dataset().values()
+    ]
+    draws = np.concatenate(columns, axis=-1)
+    return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0])
