@@ -6,12 +6,13 @@ import inspect
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 
 import mongepatch as mp
 
 # Protocols, results and errors are not called by users; classes of this kind are made by other functions.
-NOT_CALLED = {"Algorithm", "Failure", "Info", "Metric", "Path", "SamplingWarning", "State"}
+NOT_CALLED = {"Algorithm", "Failure", "Info", "Marginal", "Metric", "Path", "SamplingWarning", "State", "Truth"}
 NEEDS = {"from_pymc": "pymc", "sample_pymc": "pymc", "from_stan": "stan"}
 
 
@@ -31,7 +32,9 @@ PUBLIC = dict(public())
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # examples are short runs
 def test_examples_run(name):
     needed = NEEDS.get(name.rsplit(".", maxsplit=1)[-1])
-    examples = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], globs={"jax": jax, "jnp": jnp, "mp": mp})
+    examples = doctest.DocTestFinder(recurse=False).find(
+        PUBLIC[name], globs={"jax": jax, "jnp": jnp, "np": np, "mp": mp}
+    )
     assert any(example.examples for example in examples), f"{name} has no example in its docstring"
     if needed is not None and importlib.util.find_spec(needed) is None:
         pytest.skip(f"{needed} is not installed")

@@ -15,7 +15,8 @@ from invariance import MAX_STANDARD_ERRORS, compiled, information, patch, prior_
 
 import mongepatch as mp
 from mongepatch import kernels
-from mongepatch.metrics.dense import DenseMetric
+from mongepatch.metrics.dense import DenseMetric, _DenseKick
+from mongepatch.metrics.patch.patch import _PatchKick
 from mongepatch.trajectories.base import Level
 
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
@@ -120,7 +121,7 @@ def dense(member, _):
 # What is replaced by what in which method, and who looks: a kernel, its trajectory, length and other settings.
 OTHERS = {
     "dense kick without its volume": (
-        DenseMetric, "kick", "_log_abs_det(right) - _log_abs_det(left)", "0.0 * length",
+        _DenseKick, "log_abs_ratio", "return log_abs_ratio(", "return 0.0 * log_abs_ratio(",
         kernels.LMC(), mp.Static(4, jitter=0.5), DRAWS, {},
     ),
     "force with half of the kinetic term": (
@@ -128,7 +129,7 @@ OTHERS = {
         kernels.RMHMC(), mp.Static(3), 12, {"name": "banana", "step_size": 0.42, "chains": 2000},
     ),
     "mmala without the determinant": (
-        kernels.MMALA, "step", "0.5 * metric.log_det(point) - kinetic", "-kinetic",
+        kernels.MMALA, "step", "0.5 * metric.log_det(place) - kinetic", "-kinetic",
         kernels.MMALA(), None, DRAWS, {},
     ),
     "explicit rmhmc accepted by energy alone": (
@@ -146,14 +147,14 @@ def test_leaving_out_a_term_is_noticed(mutation, monkeypatch):
 
 
 OF_PATCH = {
-    "kick without an α²": ("form.turn(jacobian, bend.change, velocity)", " / self.alpha**2"),
-    "log-volume without an α²": ("form.log_abs_ratio(after, before)", " / self.alpha**2"),
+    "kick without an α²": ("omega", "self.algebra.omega(self.jacobian, change, velocity)"),
+    "log-volume without an α²": ("log_abs_ratio", "self.algebra.log_abs_ratio(after, before)"),
 }
 
 
 @pytest.mark.parametrize("mutation", OF_PATCH)
 def test_one_mistake_in_a_patch_is_noticed(mutation, monkeypatch):
-    right, divided = OF_PATCH[mutation]
-    mutate(monkeypatch, mp.Patch, "kick", (right, right + divided))
+    method, right = OF_PATCH[mutation]
+    mutate(monkeypatch, _PatchKick, method, (right, f"{right} / self.algebra.square"))
     sampler = compiled(kernels.LMC(), patch, mp.Static(4, jitter=0.5), 25)
     assert worst(sampler, "banana", 0.5, 0.6, 4000) > 2 * MAX_STANDARD_ERRORS

@@ -16,7 +16,7 @@ class Dataset:
         >>> dataset = mp.datasets.load("heart")
         >>> dataset.design.shape
         (270, 14)
-        >>> tree = mp.sample(dataset.target())
+        >>> target = dataset.target()  # then mp.sample(target)
     """
 
     name: str

@@ -33,7 +33,7 @@ def load(name: str) -> Dataset:
         >>> dataset = mp.datasets.load("german")
         >>> dataset.features.shape
         (1000, 24)
-        >>> tree = mp.sample(dataset.target())
+        >>> target = dataset.target()  # then mp.sample(target)
 
     Args:
         name: "heart", "german", "australian" or "south-german".

@@ -24,12 +24,14 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Target
     each random variable has one residual or more, and `Target.describe()` lists them.
 
     Example:
+        >>> import numpyro, numpyro.distributions as dist
         >>> def model(y):
         ...     mu = numpyro.sample("mu", dist.Normal(0, 5))
         ...     sigma = numpyro.sample("sigma", dist.HalfNormal(2))
         ...     numpyro.sample("y", dist.Normal(mu, sigma), obs=y)
         >>> target = mp.from_numpyro(model, np.array([1.2, 0.4, 2.1]))
-        >>> tree = mp.sample(target)
+        >>> target.dimension  # then mp.sample(target)
+        2
 
     Raises:
         ModelError: the model fails, has no latent sites, or has a site that cannot be sampled.
