@@ -6,6 +6,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from arviz_stats.base import array_stats
 
 import mongepatch as mp
@@ -104,3 +105,9 @@ def flattened(draws):
         for index in np.ndindex(values.shape[2:]):
             flat[f"{name}{list(index) if index else ''}"] = values[(slice(None), slice(None), *index)]
     return flat
+
+
+def slow_but(cases, *fast):
+    """Cases of a parametrized test, of which all but the `fast` ones are for `make test-all`."""
+    marks = {True: (), False: (pytest.mark.slow,)}
+    return [pytest.param(*(case if type(case) is tuple else (case,)), marks=marks[case in fast]) for case in cases]

@@ -36,6 +36,7 @@ def test_demo_looks_for_the_folder_first():
     assert "no such folder" in str(done.exception)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimized")  # it is a fraction of the time of a run
 def test_the_progress_bar_costs_less_than_two_percent(monkeypatch):
     """Time spent in the bar itself, as a fraction of the run: steadier than the difference of two runs."""

@@ -17,6 +17,28 @@ def python_blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
+PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md")
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # runs are short
+def test_pages_run(page, monkeypatch):
+    """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""
+
+    def few(sampler, **most):
+        def run(*args, **options):
+            return sampler(*args, **options | {name: min(options.get(name, n), n) for name, n in most.items()})
+
+        return run
+
+    monkeypatch.setattr(mp, "sample", few(mp.sample, draws=20, warmup=40))
+    monkeypatch.setattr(mp.baselines, "nuts", few(mp.baselines.nuts, draws=20, warmup=40))
+    namespace = {}
+    for block in python_blocks(page):
+        exec(re.sub(r"num_(warmup|samples)=\d+", r"num_\1=20", block), namespace)
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # the page says that it warns
 def test_the_readme_samples_what_it_says(capsys):
     namespace = {}
@@ -50,6 +72,7 @@ def test_the_readme_samples_what_it_says(capsys):
     assert (v < -8.5).mean().item() == pytest.approx(0.0077, abs=0.003)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # some of its trajectories diverge in the neck
 def test_the_metric_of_the_docs_is_exact(capsys):
     namespace = {}
@@ -86,6 +109,7 @@ def test_links_lead_somewhere(page):
             assert not anchor or anchor[1:] in {heading.lower().replace(" ", "-") for heading in headings}, anchor
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short runs
 def test_the_pages_on_samplers_and_data_run():
@@ -100,8 +124,16 @@ def test_the_pages_on_samplers_and_data_run():
     assert namespace["target"].dimension == 25
 
 
+def test_the_page_on_numpyro_has_every_formula():
+    page = (ROOT / "docs/numpyro.md").read_text(encoding="utf-8").replace("\\|", "|")
+    for family in families():
+        assert family.formula in page
+        assert family.of_data in page
+
+
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # it may diverge once or twice
-def test_the_page_on_numpyro_runs_and_has_every_formula(capsys):
+def test_the_page_on_numpyro_does_what_it_says(capsys):
     namespace = {}
     for block in python_blocks("docs/numpyro.md"):
         exec(block, namespace)
@@ -110,7 +142,3 @@ def test_the_page_on_numpyro_runs_and_has_every_formula(capsys):
     assert "√½·(log x − log scale)" in out
     assert namespace["mcmc"].get_samples()["theta"].shape == (1200, 8)
     assert not namespace["mcmc"].get_extra_fields()["diverging"].any()
-    page = (ROOT / "docs/numpyro.md").read_text(encoding="utf-8").replace("\\|", "|")
-    for family in families():
-        assert family.formula in page
-        assert family.of_data in page

@@ -13,7 +13,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers import known_from
+from helpers import known_from, slow_but
 from numpyro.infer import MCMC
 
 import mongepatch as mp
@@ -38,7 +38,9 @@ def run(chain_method, chains, **options):
 
 
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
-@pytest.mark.parametrize(("chain_method", "chains"), [("sequential", 1), ("vectorized", 10)])
+@pytest.mark.parametrize(
+    ("chain_method", "chains"), slow_but([("sequential", 1), ("vectorized", 10)], ("vectorized", 10))
+)
 def test_draws_are_of_the_posterior(chain_method, chains):
     mcmc = run(chain_method, chains)
     draws = mcmc.get_samples()
@@ -100,6 +102,7 @@ def log_tau_by_quadrature():
     return mean, np.sqrt(square - mean**2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 def test_a_centred_hierarchy_is_sampled_down_to_its_neck():
     kernel = PatchNUTS(schools)
@@ -193,6 +196,7 @@ assert (mcmc.get_extra_fields()["num_steps"] == 3).all()
 """
 
 
+@pytest.mark.slow
 def test_chains_run_in_parallel():
     path = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": path}

@@ -95,6 +95,7 @@ def test_bench_progress():
     assert "the bar adds" in invoke("progress", "--rounds", "1", "--draws", "200")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step_size", implicit.STEP_SIZES)
 @pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=["leapfrog", "midpoint"])
 def test_the_funnel_is_right_or_the_run_says_so(integrator, step_size):

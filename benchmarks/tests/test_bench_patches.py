@@ -151,6 +151,7 @@ def test_models_of_posteriordb_are_read_from_a_folder(tmp_path, capsys):
     assert {"sigma", "c", "alpha12"} <= set(values_of(found["seeds"], found["seeds"].forms["non-centred"]))
 
 
+@pytest.mark.slow
 def test_a_long_run_is_made_once(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     problem, plan = PROBLEMS["schools"], RunPlan(200, 0, warmup=200)

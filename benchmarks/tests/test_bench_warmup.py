@@ -57,6 +57,7 @@ def test_a_funnel_whose_neck_is_missed_is_charged_for_it():
     assert missed.distance > 0.05
 
 
+@pytest.mark.slow
 def test_a_line_of_the_table():
     problem = gaussian(5, 100.0)
     line = regular.measure(problem, 300, [0])

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from problems import DENSITIES, curved, phase_points, relative_error
 
 import mongepatch as mp
@@ -20,7 +21,11 @@ METRICS = {
 }
 EVERY = pytest.mark.parametrize(
     ("integrator", "metric"),
-    [(integrator, metric) for integrator in INTEGRATORS for metric in METRICS],
+    slow_but(
+        [(integrator, metric) for integrator in INTEGRATORS for metric in METRICS],
+        *((integrator, metric) for integrator in INTEGRATORS for metric in ("euclidean", "monge")),
+        ("leapfrog", "dense"),
+    ),
 )
 DENSITY = DENSITIES["quartic"][0]
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from problems import ALPHAS, BASES, DENSITIES, inverse_mass, mass_matrix, phase_points, relative_error
 
 import mongepatch as mp
@@ -13,15 +14,16 @@ from mongepatch import paper
 from mongepatch.integrators import Lagrangian
 
 SCHEMES = pytest.mark.parametrize("scheme", ["merged", "paper"])
-# A base metric is told apart by `InverseMass` alone, whatever the density: all bases with one density, and all
+# A base metric is told apart by `InverseMass` alone, whatever the density: all bases with one density, and some
 # densities with one base, run every line that the other pairs do. Those are slow.
+SOME = ("funnel", "ring", "quartic")
 CASES = pytest.mark.parametrize(
     ("name", "base"),
-    [
-        pytest.param(name, base, marks=[] if name == "quartic" or base == "dense" else [pytest.mark.slow])
-        for name in DENSITIES
-        for base in BASES
-    ],
+    slow_but(
+        [(name, base) for name in DENSITIES for base in BASES],
+        *(("quartic", base) for base in BASES),
+        *((name, "dense") for name in SOME),
+    ),
 )
 # Short enough for Jacobians whose determinants have ten digits: at 0.1 those of the ring have condition numbers of 5e8.
 STEP = {"funnel": 0.1, "squiggle": 0.01, "ring": 0.02, "rosenbrock": 0.05, "logistic": 0.1, "quartic": 0.1}
@@ -90,7 +92,7 @@ def test_trajectories_reverse(name, base, scheme):
 
 
 @SCHEMES
-@pytest.mark.parametrize("name", DENSITIES)
+@pytest.mark.parametrize("name", slow_but(DENSITIES, *SOME))
 def test_energy_error_is_of_second_order(name, scheme):
     """Halving the step over a fixed time quarters the worst error of the Hamiltonian, and of E − log-volume."""
 

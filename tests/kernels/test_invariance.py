@@ -1,7 +1,7 @@
 """Chains that start from exact draws must stay exact: moments and quantiles within Monte Carlo standard errors.
 
 Every kernel, metric and trajectory of the library goes through the same suite, in every combination that makes sense;
-those that run no line of the library that others do not run are among the slow tests.
+combinations that run no line of the library that others do not run are among the slow tests.
 The list is made from what the library holds: what is added to it is tested by existing, or the suite asks for an
 example.
 
@@ -11,6 +11,7 @@ itself.
 """
 
 import inspect
+import re
 
 import pytest
 from invariance import (
@@ -54,16 +55,23 @@ METRICS = {
 }
 TRAJECTORIES = {"Static": mp.Static(4, jitter=0.5), "NUTS": mp.NUTS(4)}
 
-# Metrics that inherit almost everything from the base of `Dense`, which goes through every kernel, and
-# who stays with them: kernels that call what they write anew (LMC the matrix and its Ω̃, RMHMC vᵀGv), and MMALA, which
-# costs little. The others take minutes to compile for no line that is not run already; they are for `slow`.
-LMC_STATIC, RMHMC_STATIC, MMALA = ("lmc-merged", "Static"), ("rmhmc-GeneralizedLeapfrog", "Static"), ("mmala", "none")
-KEPT = {
-    "Fisher": [LMC_STATIC, MMALA],
-    "GaussNewtonFisher": [LMC_STATIC, RMHMC_STATIC, MMALA],
-    "SoftAbs": [LMC_STATIC, MMALA],
-    "Patch": [LMC_STATIC, ("lmc-merged", "NUTS"), RMHMC_STATIC, MMALA],
-    "Patch-narrow": [LMC_STATIC, MMALA],
+# What `make test` runs: every kernel, integrator, scheme, metric and trajectory, so that no line of the library is left
+# out; and MMALA, which costs little, in every metric. All other combinations are slow.
+FAST = {
+    "lmc-merged-Euclidean-Static",
+    "lmc-merged-Monge-Static",
+    "lmc-merged-GaussNewtonFisher-Static",
+    "lmc-merged-Patch-Static",
+    "lmc-paper-Euclidean-Static",
+    "lmc-paper-Dense-Static",
+    "lmc-merged-Euclidean-NUTS",
+    "lmc-merged-Patch-NUTS",
+    "rmhmc-GeneralizedLeapfrog-Monge-Static",
+    "rmhmc-GeneralizedLeapfrog-Patch-Static",
+    "rmhmc-ImplicitMidpoint-Euclidean-Static",
+    "rmhmc-GeneralizedLeapfrog-Euclidean-NUTS",
+    "explicit-rmhmc-Monge-Static",
+    *(f"mmala-{metric}-none" for metric in METRICS),
 }
 
 # Steps that neither make it so easy nor so hard that errors would not show; metrics that measure in standard deviations
@@ -96,13 +104,9 @@ def combinations():
                 for metric in METRICS:
                     kind = getattr(kernel, "scheme", type(getattr(kernel, "integrator", None)).__name__)
                     way = kernel.name if kind == "NoneType" else f"{kernel.name}-{kind}"
-                    slow = metric in KEPT and (way, trajectory_name) not in KEPT[metric]
-                    # NUTS knows no metric, and calls of implicit integrators what both share: it is tried with each
-                    # where that costs least, with one in a curved metric, and both go through all metrics with Static.
-                    if isinstance(kernel, kernels.RMHMC) and trajectory_name == "NUTS":
-                        slow = metric not in ("Euclidean", "Monge") or (kind, metric) == ("ImplicitMidpoint", "Monge")
                     name = f"{way}-{metric}-{trajectory_name}"
-                    yield pytest.param(kernel, metric, trajectory, id=name, marks=[pytest.mark.slow] if slow else [])
+                    marks = [] if name in FAST else [pytest.mark.slow]
+                    yield pytest.param(kernel, metric, trajectory, id=name, marks=marks)
 
 
 @pytest.mark.parametrize(
@@ -155,3 +159,10 @@ def look(kernel, metric, trajectory, tried, chains, draws):
             print(f"{name} at {setting:g}: acceptance {acceptance:.2f}, {worst:.1f} standard errors off")
             assert acceptance > 0.2
             assert worst < MAX_STANDARD_ERRORS
+
+
+def test_the_fast_combinations_exist_and_leave_nothing_out():
+    names = {param.id for param in combinations()}
+    assert names >= FAST
+    for part in {part for name in names for part in re.split(r"-(?=[A-Z])", name)} - {"narrow", "none"}:
+        assert any(part in name for name in FAST), f"no fast test has {part}"

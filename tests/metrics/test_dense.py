@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from problems import DENSITIES, curved, phase_points, relative_error, small_regression
 
 import mongepatch as mp
@@ -332,7 +333,7 @@ def test_of_a_matrix_that_is_not_symmetric_the_symmetric_part_is_used():
     ],
     ids=["dense", "whole numbers", "fisher", "logistic", "gaussian"],
 )
-@pytest.mark.parametrize("kernel", ["lmc", "rmhmc"])
+@pytest.mark.parametrize("kernel", slow_but(["lmc", "rmhmc"], "lmc"))
 def test_functions_in_double_precision_serve_positions_in_single(metric, kernel):
     algorithm = {"lmc": mp.lmc, "rmhmc": mp.rmhmc}[kernel](lambda x: -0.5 * x @ x, metric, 0.1, mp.Static(2))
     state, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(2, jnp.float32)))

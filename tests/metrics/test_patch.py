@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from problems import inverse_mass, mass_matrix, relative_error
 
 import mongepatch as mp
@@ -136,7 +137,10 @@ def with_alpha(metric, alpha):
     return mp.Patch(metric.residuals, alpha, metric.inverse_mass)
 
 
-@pytest.mark.parametrize(("name", "base"), CASES)
+FAST = [("hierarchy", "diagonal"), ("walk", "diagonal"), ("wide", "dense"), ("tall", "dense")]
+
+
+@pytest.mark.parametrize(("name", "base"), slow_but(CASES, *FAST))
 def test_closed_forms_agree_with_automatic_differentiation(name, base):
     for alpha, found in zip(ALPHAS, errors(name, base), strict=True):
         for quantity, error in found.items():
@@ -258,7 +262,7 @@ def test_what_cannot_be_used_is_refused(metric, message):
         metric().check(6)
 
 
-@pytest.mark.parametrize("kernel", ["lmc", "nuts", "rmhmc", "mmala"])
+@pytest.mark.parametrize("kernel", slow_but(["lmc", "nuts", "rmhmc", "mmala"], "mmala"))
 def test_every_kernel_runs(kernel):
     metric = mp.Patch(hierarchy, 0.8)
     make = {

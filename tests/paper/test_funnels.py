@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from helpers import slow_but
 
 from mongepatch.paper.distances import kl_divergence, ks_distance
 from mongepatch.paper.funnel_runs import MERGED, PAPER, TRUTH, run_method
@@ -10,7 +11,7 @@ from mongepatch.paper.methods import HMC
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 
 
-@pytest.mark.parametrize("method", [MERGED, PAPER], ids=lambda method: method.scheme)
+@pytest.mark.parametrize("method", slow_but([MERGED, PAPER], MERGED), ids=lambda method: method.scheme)
 def test_lmc_finds_the_marginal(method):
     a = run_method(method).draws("a")
     assert a.shape == (4, 60_000)

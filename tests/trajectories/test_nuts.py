@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 from problems import DENSITIES
 
 import mongepatch as mp
@@ -62,8 +63,9 @@ def agree(ours, theirs, worst=4.5):
 
 
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
-@pytest.mark.parametrize("density", [normal, curved], ids=["normal", "curved"])
-@pytest.mark.parametrize("step_size", [0.1, 0.5])
+@pytest.mark.parametrize(
+    ("density", "step_size"), slow_but([(normal, 0.1), (normal, 0.5), (curved, 0.1), (curved, 0.5)], (curved, 0.5))
+)
 def test_in_the_flat_metric_it_is_the_nuts_of_blackjax(density, step_size):
     """Draws, squares, steps and the distribution of depths; the start differs, so early draws are left out."""
     keys = jax.random.split(jax.random.key(0), 128)
@@ -81,11 +83,8 @@ def test_in_the_flat_metric_it_is_the_nuts_of_blackjax(density, step_size):
 
 
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
-@pytest.mark.parametrize(
-    "rule",
-    # The invariance suite draws with the default rule, trapezoid, in every metric.
-    [pytest.param(rule, marks=[pytest.mark.slow] if rule == mp.NUTS().u_turn else []) for rule in RULES],
-)
+@pytest.mark.slow  # the invariance suite draws with the default rule, trapezoid
+@pytest.mark.parametrize("rule", RULES)
 def test_every_rule_leaves_the_target_as_it_is(rule):
     chains = compiled(lambda step_size: mp.lmc(normal, mp.Monge(0.4), step_size, mp.NUTS(6, u_turn=rule)), 60)
     draws, _ = chains(jax.random.split(jax.random.key(0), 2000), 0.4)

@@ -57,6 +57,7 @@ def test_every_quantile_of_the_neck_is_right(funnel):
     assert kstest(v.ravel()[::20] / 3, "norm").pvalue > 1e-4
 
 
+@pytest.mark.slow
 def test_the_constant_metric_is_wrong_there():
     tree = quiet(neck, INIT, metric="euclidean", trajectory="nuts", draws=1000, seed=1)
     v = np.asarray(tree["posterior"]["v"])
@@ -73,6 +74,7 @@ def test_what_suits_a_constant_metric_keeps_it():
     assert tree["posterior"].attrs["metric"] == "Euclidean"
 
 
+@pytest.mark.slow
 def test_a_direction_without_residuals_is_left_to_the_base():
     def logdensity(x):
         return neck({"v": x[0], "x": x[1 : 1 + GROUPS]}) - 0.5 * (x[-2:] ** 2).sum() / 100.0

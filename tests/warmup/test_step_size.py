@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 
 import mongepatch as mp
 from mongepatch.chains import points_at
@@ -33,7 +34,7 @@ def precision(x):
         ("mmala", mp.Monge(0.5), None),
     ],
 )
-@pytest.mark.parametrize("target", [0.7, 0.9])
+@pytest.mark.parametrize("target", slow_but([0.7, 0.9], 0.9))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # short trajectories, and few of them
 def test_every_kernel_metric_and_trajectory_meets_its_acceptance(kernel, metric, trajectory, target):
     tree = mp.sample(

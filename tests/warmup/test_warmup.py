@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
-from helpers import Known, flattened, largest_deviation, sample_quietly
+from helpers import Known, flattened, largest_deviation, sample_quietly, slow_but
 
 import mongepatch as mp
 from mongepatch.chains.chunks import compiled_programs
@@ -80,7 +80,7 @@ def test_draws_depend_on_the_seed_alone(monkeypatch):
     assert (quiet(normal, jnp.zeros(3), draws=20, warmup=310, seed=1)["posterior"]["x"] != one["posterior"]["x"]).any()
 
 
-@pytest.mark.parametrize("chains", [1, 4])
+@pytest.mark.parametrize("chains", slow_but([1, 4], 4))
 def test_a_bad_start_is_forgotten_within_500_draws(chains):
     far = MEAN + 10 * jnp.array([1.0, -1.0, 10.0])
     tree = mp.sample(normal, far, chains=chains, warmup=500, draws=2000, progress=False)
@@ -101,13 +101,15 @@ def funnel():
     return quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=10_000)
 
 
-def test_the_funnel_with_one_stiff_direction_gets_the_monge_metric(funnel):
+def test_the_funnel_with_one_stiff_direction_gets_the_monge_metric():
+    funnel = quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=100)
     attrs = funnel["posterior"].attrs
     assert attrs["metric"] == "Monge"
     assert "one direction is stiff" in attrs["chosen"]
     assert 0.33 <= float(funnel["sample_stats"]["alpha"][0, 0]) <= 3.0
 
 
+@pytest.mark.slow
 def test_the_neck_is_entered(funnel):
     below = np.asarray(funnel["posterior"]["a"] < -1.645 * 15**0.5, float)  # one in twenty
     error = float(array_stats.mcse(below, chain_axis=0, draw_axis=1, method="mean"))
@@ -122,23 +124,25 @@ def test_keeping_the_warm_up_changes_no_draw():
     np.testing.assert_array_equal(runs[0]["posterior"]["a"], runs[1]["posterior"]["a"])
 
 
+@pytest.mark.slow
 def test_several_stiff_directions_get_none():
     tree = quiet(mp.targets.funnel(10), np.full(11, 5.0), draws=100, warmup=500)
     assert tree["posterior"].attrs["metric"] == "Euclidean"
 
 
-@pytest.mark.parametrize(
-    "metric",
-    [
-        mp.Euclidean("diagonal"),
-        mp.Euclidean("dense"),
-        mp.Euclidean("low-rank"),
-        mp.Monge(0.1, inverse_mass="auto"),
-        mp.Monge(0.1),
-        mp.Euclidean([1.0, 1.0, 100.0]),
-    ],
-)
+GIVEN = {
+    "diagonal": mp.Euclidean("diagonal"),
+    "dense": mp.Euclidean("dense"),
+    "low-rank": mp.Euclidean("low-rank"),
+    "monge, auto": mp.Monge(0.1, inverse_mass="auto"),
+    "monge": mp.Monge(0.1),
+    "variances": mp.Euclidean([1.0, 1.0, 100.0]),
+}
+
+
+@pytest.mark.parametrize("metric", slow_but(GIVEN, "diagonal", "dense", "monge, auto"))
 def test_what_is_given_is_kept_and_the_rest_is_found(metric):
+    metric = GIVEN[metric]
     tree = quiet(normal, jnp.zeros(3), metric=metric, trajectory=mp.NUTS(), draws=1000, warmup=400)
     assert deviation(tree) < 4.5
     assert tree["posterior"].attrs["metric"] == type(metric).__name__
@@ -151,7 +155,7 @@ def test_a_step_size_that_is_given_is_kept():
         assert (np.asarray(tree[group]["step_size"]) == 0.1).all()
 
 
-@pytest.mark.parametrize("kernel", ["rmhmc", "explicit-rmhmc", "mmala"])
+@pytest.mark.parametrize("kernel", slow_but(["rmhmc", "explicit-rmhmc", "mmala"], "mmala"))
 def test_other_kernels_are_automatic_too(kernel):
     tree = quiet(lambda x: -0.5 * x @ x, jnp.zeros(2), kernel=kernel, draws=500, warmup=300)
     assert abs(float(tree["posterior"]["x"].mean())) < 0.3
@@ -170,7 +174,7 @@ def test_many_chains_take_static_trajectories():
     assert tree["posterior"].attrs["trajectory"] == "Static"
 
 
-@pytest.mark.parametrize("warmup", [1, 5, 19, 40, 99, 299])
+@pytest.mark.parametrize("warmup", slow_but([1, 5, 19, 40, 99, 299], 1, 40, 299))
 def test_short_warm_ups_find_what_they_can(warmup):
     tree = quiet(normal, jnp.zeros(3), draws=5, warmup=warmup, save_warmup=True)
     assert tree["warmup_posterior"].sizes["draw"] == warmup
@@ -184,6 +188,7 @@ def test_gradients_that_hardly_vary():
     assert float(tree["posterior"]["x"].std()) == pytest.approx(2**0.5, rel=0.15)
 
 
+@pytest.mark.slow
 def test_slow_directions_that_no_metric_helps_get_long_trajectories():
     scales = jnp.geomspace(1.0, 100.0, 10)
 
