@@ -18,7 +18,7 @@ from mongepatch._extras import require
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.metrics import Euclidean, fitted
-from mongepatch.program import Program, trace_density
+from mongepatch.program import Program, jit, trace_density
 from mongepatch.sampling.arguments import as_key, as_target
 from mongepatch.sampling.checks import check_differentiable, check_names
 from mongepatch.sampling.output import tree_of
@@ -239,7 +239,7 @@ def _timed(function: Any, *arguments: Any, **settings: Any) -> tuple[Any, float]
     return result, time.perf_counter() - started
 
 
-@partial(jax.jit, static_argnames=("method", "warmup", "dense_mass"))
+@partial(jit, static_argnames=("method", "warmup", "dense_mass"))
 def _adapt(
     keys: PRNGKey,
     positions: jax.Array,
@@ -268,7 +268,7 @@ def _adapt(
     return jax.vmap(chain)(keys, positions)
 
 
-@partial(jax.jit, static_argnames=("method", "draws"))
+@partial(jit, static_argnames=("method", "draws"))
 def _draw(
     keys: PRNGKey, tuned: _Tuned, density: Program, *, method: _Method, draws: int
 ) -> tuple[jax.Array, dict[str, jax.Array]]:

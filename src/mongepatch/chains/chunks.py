@@ -7,12 +7,11 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Count, PRNGKey
-from mongepatch.chains.compiling import compiler_options
 from mongepatch.chains.pace import Pace
 from mongepatch.kernels import Info, Kernel, State
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.trajectories import Trajectory
 
 P = TypeVar("P", bound=Pace)
@@ -59,7 +58,7 @@ def run_chunk(
 
 @cache
 def _compiled() -> Any:
-    return jax.jit(_chunk, static_argnames=("kernel", "capacity"), compiler_options=compiler_options())
+    return jit(_chunk, static_argnames=("kernel", "capacity"))
 
 
 def _chunk(

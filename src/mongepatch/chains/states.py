@@ -5,10 +5,10 @@ import jax
 from mongepatch.kernels import State
 from mongepatch.kernels.base import init
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 
 
-@jax.jit
+@jit
 def states_at(positions: jax.Array, density: Program, metric: Metric) -> State:
     """The states of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     states: State = jax.vmap(lambda position: init(position, density, metric))(positions)

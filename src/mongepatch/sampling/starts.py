@@ -12,7 +12,7 @@ from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.kernels import State
 from mongepatch.kernels.base import init as init_state
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.targets import Target
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
@@ -122,7 +122,7 @@ class Starts(NamedTuple):
     bend: Any
 
 
-@jax.jit
+@jit
 def _starts(points: jax.Array, metric: Metric, density: Program) -> Starts:
     def start(x: Vector) -> Starts:
         point, slope = metric.at(density, x)

@@ -12,7 +12,7 @@ from mongepatch._pytree import pytree
 from mongepatch._typing import Flag, PRNGKey, Scalar
 from mongepatch.kernels import Kernel, State
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.trajectories import Static
 
 _DOUBLINGS = 40
@@ -72,7 +72,7 @@ class DualAveraging:
         return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=jnp.asarray(False))
 
 
-@partial(jax.jit, static_argnames=("kernel", "walks"))
+@partial(jit, static_argnames=("kernel", "walks"))
 def first_step_size(
     key: PRNGKey,
     states: State,

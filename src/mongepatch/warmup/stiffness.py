@@ -10,7 +10,7 @@ import numpy as np
 from mongepatch._linalg import dot
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 
 POINTS = 256
 """How many draws are looked at, at most."""
@@ -73,7 +73,7 @@ def twice_differentiable(density: Program, position: np.ndarray) -> bool:
     return True
 
 
-@jax.jit
+@jit
 def _spectra(positions: Matrix, density: Program, base: InverseMass) -> tuple[Matrix, Vector]:
     return jax.lax.map(partial(_spectrum, density=density, base=base), positions)
 

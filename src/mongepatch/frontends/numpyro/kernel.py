@@ -17,6 +17,7 @@ from mongepatch.kernels import State
 from mongepatch.kernels.lmc import LMC
 from mongepatch.metrics import Euclidean, Metric, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.program import jit
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Trajectory
 from mongepatch.validation import number_at_least_zero
@@ -121,7 +122,7 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         """The next state."""
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model_args, model_kwargs))):
             raise ModelError("PatchNUTS has its data from MCMC.run once and for all: leave jit_model_args=False.")
-        return self._next(state) if is_prng_key(state.rng_key) else jax.vmap(self._next)(state)
+        return self._next(state) if is_prng_key(state.rng_key) else jit(jax.vmap(self._next))(state)
 
     def postprocess_fn(self, model_args: Any, model_kwargs: Any) -> Callable[[dict[str, jax.Array]], Any]:
         """Makes the model's variables, deterministic sites included, of unconstrained values."""

@@ -11,6 +11,7 @@ from mongepatch._typing import Vector
 from mongepatch.frontends.pymc.model import Model
 from mongepatch.frontends.pymc.random import Random, random_variables
 from mongepatch.frontends.residuals import Line, Site, formula_of
+from mongepatch.program import jit
 
 TRIALS, POINTS = 20, 2
 """Of so many random points, this many at which the density is finite tell whether a law fits a variable."""
@@ -49,7 +50,7 @@ class Variables:
 
 def _points(model: Model) -> list[Vector]:
     points = [model.start(key) for key in jax.random.split(jax.random.key(0), TRIALS)]
-    densities = jax.jit(jax.vmap(model.log_density))(jnp.stack(points))
+    densities = jit(jax.vmap(model.log_density))(jnp.stack(points))
     return [points[index] for index in jnp.argsort(~jnp.isfinite(densities))[:POINTS]]
 
 
@@ -57,7 +58,7 @@ def _fitted(model: Model, variables: list[Random], points: Sequence[Vector]) -> 
     """Each variable with the first law that fits, and the values of all that residuals are made of."""
     while True:
         function = _arrays(model, variables)
-        seen = [(jax.jit(function)(x), model.layout.named(x)) for x in points]
+        seen = [(jit(function)(x), model.layout.named(x)) for x in points]
         fits = [
             all(variable.fits(arrays[index], raw.get(variable.name)) for arrays, raw in seen)
             for index, variable in enumerate(variables)
