@@ -17,7 +17,7 @@ import numpy as np
 from mongepatch._extras import require
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.metrics import Euclidean
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.sampling.output import tree_of
 from mongepatch.sampling.prepare import prepare
 from mongepatch.sampling.variables import variables
@@ -229,7 +229,7 @@ def _timed(function: Any, *arguments: Any, **settings: Any) -> tuple[Any, float]
     return result, time.perf_counter() - started
 
 
-@partial(jax.jit, static_argnames=("method", "warmup", "dense_mass"))
+@partial(jit, static_argnames=("method", "warmup", "dense_mass"))
 def _adapt(
     keys: PRNGKey,
     positions: jax.Array,
@@ -258,7 +258,7 @@ def _adapt(
     return jax.vmap(chain)(keys, positions)
 
 
-@partial(jax.jit, static_argnames=("method", "draws"))
+@partial(jit, static_argnames=("method", "draws"))
 def _draw(
     keys: PRNGKey, tuned: _Tuned, density: Program, *, method: _Method, draws: int
 ) -> tuple[jax.Array, dict[str, jax.Array]]:

@@ -1,17 +1,15 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
-from functools import cache
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Count, PRNGKey, Scalar
-from mongepatch.chains.compiling import compiler_options
 from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.trajectories import Trajectory
 
 
@@ -62,15 +60,10 @@ def run_chunk(
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
     """
-    made: tuple[Any, P, Chunk] = _compiled()(
+    made: tuple[Any, P, Chunk] = _compiled(
         key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
     )
     return made
-
-
-@cache
-def _compiled() -> Any:
-    return jax.jit(_chunk, static_argnames=("kernel", "capacity"), compiler_options=compiler_options())
 
 
 def _chunk(
@@ -110,12 +103,15 @@ def _chunk(
     return result
 
 
+_compiled = jit(_chunk, static_argnames=("kernel", "capacity"))
+
+
 def compiled_programs() -> int:
     """How many samplers have been compiled so far."""
-    return int(_compiled()._cache_size())  # jit's own count, which has no other name
+    return int(_compiled._cache_size())  # jit's own count, which has no other name
 
 
-@jax.jit
+@jit
 def points_at(positions: jax.Array, density: Program, metric: Metric) -> Any:
     """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

@@ -11,7 +11,7 @@ from mongepatch.errors import ParameterError, SettingError
 from mongepatch.integrators.base import Integrator, Phase
 from mongepatch.integrators.lagrangian import Lagrangian
 from mongepatch.metrics import Metric, energy, fitted, hamiltonian
-from mongepatch.program import Program, trace_density
+from mongepatch.program import Program, jit, trace_density
 from mongepatch.validation import real_number, whole_number
 
 
@@ -84,7 +84,7 @@ def integrate(
     return _follow(program, metric, position, velocity, step_size, integrator=integrator, n=num_steps)
 
 
-@partial(jax.jit, static_argnames=("integrator", "n"))
+@partial(jit, static_argnames=("integrator", "n"))
 def _follow(
     logdensity: Program,
     metric: Metric,

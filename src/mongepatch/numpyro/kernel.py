@@ -16,6 +16,7 @@ from mongepatch.frontends.numpyro.build import build
 from mongepatch.kernels import LMC, Setup, draw
 from mongepatch.metrics import Euclidean, Metric, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.program import jit
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Trajectory
 from mongepatch.validation import number_at_least_zero
@@ -125,7 +126,7 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         """The next state."""
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model_args, model_kwargs))):
             raise ModelError("PatchNUTS reads the model's arguments when MCMC.run begins: leave jit_model_args=False.")
-        return self._next(state) if is_prng_key(state.rng_key) else jax.vmap(self._next)(state)
+        return self._next(state) if is_prng_key(state.rng_key) else jit(jax.vmap(self._next))(state)
 
     def postprocess_fn(self, model_args: Any, model_kwargs: Any) -> Callable[[dict[str, jax.Array]], Any]:
         """A function from unconstrained values to the model's variables, deterministic sites included."""

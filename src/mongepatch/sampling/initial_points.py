@@ -10,7 +10,7 @@ import numpy as np
 from mongepatch._typing import PRNGKey, PyTree, Vector
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.targets import Target
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
@@ -67,7 +67,7 @@ class _Geometry(NamedTuple):
         return _finite((self.points, self.bend), len(self.points.logdensity))
 
 
-@jax.jit
+@jit
 def _geometry(positions: jax.Array, metric: Metric, density: Program) -> _Geometry:
     def at(x: Vector) -> _Geometry:
         point, slope = metric.at(density, x)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.program import Program, trace
+from mongepatch.program import Program, jit, trace
 from mongepatch.targets import Target
 
 _BYTES = 64 * 2**20
@@ -30,7 +30,7 @@ def variables(positions: np.ndarray, target: Target) -> dict[str, Any]:
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
 
 
-@jax.jit
+@jit
 def _at(program: Program, rows: jax.Array) -> dict[str, jax.Array]:
     made: dict[str, jax.Array] = jax.vmap(program)(rows)
     return made

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._typing import Matrix, Vector
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 
 _FAR = 20.0
 """A rise of ℓ by so many times the dimension is no fluctuation: among draws ℓ has a standard deviation of √(D/2)."""
@@ -21,7 +21,7 @@ _SHORTEST_MOVE, _LONGEST_MOVE, _NUM_LENGTHS = 1e-8, 1.0, 25
 """Lengths of a move; the best of them is taken."""
 
 
-@jax.jit
+@jit
 def ascend(positions: Matrix, density: Program) -> Matrix:
     """Positions [chain, dimension] from which sampling can begin: the same, but for chains that are very far out."""
     return jax.vmap(partial(_ascend_one, density=density))(positions)

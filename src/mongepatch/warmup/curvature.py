@@ -17,7 +17,7 @@ from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.warmup.state import WarmupState
 
 MAX_UNSTABLE_FRACTION = 0.01
@@ -122,7 +122,7 @@ def _thinned(positions: np.ndarray) -> np.ndarray:
     return some
 
 
-@jax.jit
+@jit
 def _spectra(positions: Matrix, density: Program, base: InverseMass) -> tuple[Matrix, Vector]:
     return jax.lax.map(partial(_spectrum, density=density, base=base), positions)
 

@@ -12,7 +12,7 @@ from mongepatch._pytree import pytree
 from mongepatch._typing import Flag, PRNGKey, Scalar
 from mongepatch.kernels import Kernel, Setup
 from mongepatch.metrics import Metric
-from mongepatch.program import Program
+from mongepatch.program import Program, jit
 from mongepatch.trajectories import Static
 
 _MOST_DOUBLINGS = 40
@@ -86,7 +86,7 @@ class DualAveraging:
         return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=jnp.asarray(False))
 
 
-@partial(jax.jit, static_argnames=("kernel", "has_trajectory"))
+@partial(jit, static_argnames=("kernel", "has_trajectory"))
 def find_reasonable_step_size(
     key: PRNGKey,
     points: Any,

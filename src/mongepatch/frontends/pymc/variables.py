@@ -11,6 +11,7 @@ from mongepatch._typing import Vector
 from mongepatch.frontends.pymc.model import PyMCModel
 from mongepatch.frontends.pymc.random_variable import PyMCVariable, random_variables
 from mongepatch.frontends.residuals import Site, VariableDescription, formula_of
+from mongepatch.program import jit
 
 RANDOM_POINTS, TEST_POINTS = 20, 2
 """Distributions are tested at two of twenty random points, if possible where the density is finite."""
@@ -56,7 +57,7 @@ class PyMCVariables:
 
 def _test_points(model: PyMCModel) -> list[Vector]:
     points = [model.start(key) for key in jax.random.split(jax.random.key(0), RANDOM_POINTS)]
-    densities = jax.jit(jax.vmap(model.log_density))(jnp.stack(points))
+    densities = jit(jax.vmap(model.log_density))(jnp.stack(points))
     return [points[index] for index in jnp.argsort(~jnp.isfinite(densities))[:TEST_POINTS]]
 
 
@@ -66,7 +67,7 @@ def _with_distributions(
     """Each variable with its first distribution whose residuals are finite, and the values of all graphs."""
     while True:
         function = _graph_values(model, variables)
-        values = [(jax.jit(function)(x), model.layout.named(x)) for x in points]
+        values = [(jit(function)(x), model.layout.named(x)) for x in points]
         finite = [
             all(variable.has_finite_residuals(arrays[index], raw.get(variable.name)) for arrays, raw in values)
             for index, variable in enumerate(variables)
