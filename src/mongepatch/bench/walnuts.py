@@ -1,7 +1,7 @@
 """WALNUTS of walnutpie, through a callback."""
 
 import time
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -23,6 +23,7 @@ class Walk(NamedTuple):
     compile_seconds: float
 
 
+@runtime_checkable
 class Density(Protocol):
     """A log density with its gradient, as walnutpie takes it."""
 

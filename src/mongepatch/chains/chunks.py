@@ -1,12 +1,12 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, PRNGKey, Scalar
+from mongepatch._typing import Count, CountLike, Positions, PRNGKey, Scalar, ScalarLike
 from mongepatch.chains.compiling import compiler_options
 from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
@@ -15,6 +15,7 @@ from mongepatch.program import Program
 from mongepatch.trajectories import Trajectory
 
 
+@runtime_checkable
 class StepSizePolicy(Protocol):
     """Where the step size comes from, which may change from draw to draw. A pytree."""
 
@@ -34,7 +35,7 @@ class Tuning(NamedTuple):
 
     metric: Metric
     trajectory: Trajectory | None
-    divergence_threshold: float = DIVERGENCE_THRESHOLD
+    divergence_threshold: ScalarLike = DIVERGENCE_THRESHOLD
 
 
 class Chunk(NamedTuple):
@@ -49,8 +50,8 @@ def run_chunk(
     key: PRNGKey,
     points: Any,
     policy: P,
-    first: Count | int,
-    count: Count | int,
+    first: CountLike,
+    count: CountLike,
     density: Program,
     tuning: Tuning,
     *,
@@ -116,6 +117,6 @@ def compiled_programs() -> int:
 
 
 @jax.jit
-def points_at(positions: jax.Array, density: Program, metric: Metric) -> Any:
+def points_at(positions: Positions, density: Program, metric: Metric) -> Any:
     """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

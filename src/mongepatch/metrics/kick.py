@@ -1,9 +1,9 @@
 """The kick of metrics whose Ω̃ is a matrix, once for all of them: dense matrices and patches alike."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Scalar, ScalarLike, Vector
 
 
 class MatrixBend(NamedTuple):
@@ -15,13 +15,14 @@ class MatrixBend(NamedTuple):
     """What Ω̃(v), G times the Christoffel symbols contracted with v, is made from: itself, or J̇(v) of a patch."""
 
 
+@runtime_checkable
 class KickSystem(Protocol):
     """The linear systems of a kick at one point. `change` is that of a `MatrixBend`."""
 
     def omega(self, change: Any, velocity: Vector) -> Vector:
         """Ω̃ v."""
 
-    def factor(self, change: Any, length: Scalar) -> Any:
+    def factor(self, change: Any, length: ScalarLike) -> Any:
         """Factors of G + eΩ̃."""
 
     def solve(self, factor: Any, covector: Vector) -> Vector:
@@ -37,7 +38,7 @@ def matrix_kick(
     bend_along: Callable[[Vector], MatrixBend],
     velocity: Vector,
     bend: MatrixBend,
-    length: Scalar,
+    length: ScalarLike,
 ) -> tuple[Vector, MatrixBend, Scalar]:
     """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v), its bend, and the log-volume of the kick.
 

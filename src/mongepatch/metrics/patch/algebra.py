@@ -1,18 +1,19 @@
 """The linear algebra of G = M + α²JᵀJ and of G + eΩ̃(v) = M + α²Jᵀ(J + eJ̇(v)), in the form that suits M and J."""
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Compressed, Scalar, ScalarLike, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity, InverseMass
 from mongepatch.metrics.patch.dense_algebra import TallAlgebra, WideAlgebra
 from mongepatch.metrics.patch.sparse_algebra import SparseAlgebra
 from mongepatch.sparse.plan import JacobianPlan
 
 
+@runtime_checkable
 class Algebra(Protocol):
     """What a patch asks of its matrices. J and J̇ are given as `read` returns them."""
 
-    def read(self, compressed: Vector) -> Any:
+    def read(self, compressed: Compressed) -> Any:
         """J or J̇ in the form that the other questions expect, from its compressed entries. Linear."""
 
     def factor(self, jacobian: Any) -> Any:
@@ -36,7 +37,7 @@ class Algebra(Protocol):
     def omega(self, jacobian: Any, change: Any, velocity: Vector) -> Vector:
         """α²Jᵀ(J̇v)."""
 
-    def kick_factor(self, jacobian: Any, change: Any, length: Scalar) -> Any:
+    def kick_factor(self, jacobian: Any, change: Any, length: ScalarLike) -> Any:
         """Factors of G + eΩ̃ = M + α²Jᵀ(J + eJ̇)."""
 
     def kick_solve(self, jacobian: Any, factor: Any, covector: Vector) -> Vector:
