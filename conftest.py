@@ -4,8 +4,8 @@ import jax
 import pytest
 from jaxtyping import install_import_hook
 
-# Shapes in type hints are checked at every call; a whole number is a `float`, as it is for mypy.
-install_import_hook("mongepatch", "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True))")
+install_import_hook("mongepatch", "array_checks.check_arrays")  # before anything imports the package
+
 jax.config.update("jax_enable_x64", True)
 # Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.
 jax.config.update("jax_disable_most_optimizations", True)

@@ -1,7 +1,7 @@
 """WALNUTS of walnutpie, through a callback."""
 
 import time
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -23,7 +23,6 @@ class Walk(NamedTuple):
     compile_seconds: float
 
 
-@runtime_checkable
 class Density(Protocol):
     """A log density with its gradient, as walnutpie takes it."""
 

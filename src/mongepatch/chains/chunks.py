@@ -1,7 +1,7 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
 from functools import cache
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,6 @@ from mongepatch.program import Program
 from mongepatch.trajectories import Trajectory
 
 
-@runtime_checkable
 class StepSizePolicy(Protocol):
     """Where the step size comes from, which may change from draw to draw. A pytree."""
 

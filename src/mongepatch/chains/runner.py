@@ -1,7 +1,7 @@
 """Chains that move on, chunk by chunk, so that somebody can watch."""
 
 import time
-from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import numpy as np
@@ -19,7 +19,6 @@ _CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
 """How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
 
 
-@runtime_checkable
 class Report(Protocol):
     """Told of every finished chunk."""
 

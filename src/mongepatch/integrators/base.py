@@ -1,7 +1,7 @@
 """What every integrator gives: phases to go on from, and what went wrong on the way."""
 
 from enum import IntEnum
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -64,7 +64,6 @@ class Node(Protocol):
         """Where the trajectory is."""
 
 
-@runtime_checkable
 class Integrator(Protocol):
     """A reversible map of positions and velocities that knows its volume change.
 

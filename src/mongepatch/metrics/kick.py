@@ -1,7 +1,7 @@
 """The kick of metrics whose Ω̃ is a matrix, once for all of them: dense matrices and patches alike."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 from mongepatch._typing import Scalar, ScalarLike, Vector
 
@@ -15,7 +15,6 @@ class MatrixBend(NamedTuple):
     """What Ω̃(v), G times the Christoffel symbols contracted with v, is made from: itself, or J̇(v) of a patch."""
 
 
-@runtime_checkable
 class KickSystem(Protocol):
     """The linear systems of a kick at one point. `change` is that of a `MatrixBend`."""
 

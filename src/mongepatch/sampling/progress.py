@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from mongepatch._extras import require
 from mongepatch.chains import Report
 from mongepatch.kernels import Info
 
 
-@runtime_checkable
 class ProgressReport(Report, Protocol):
     """A report that also prints messages."""
 

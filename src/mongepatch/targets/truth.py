@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import jax
 import jax.scipy.special as special
@@ -11,7 +11,6 @@ import numpy as np
 from mongepatch._typing import PRNGKey
 
 
-@runtime_checkable
 class Marginal(Protocol):
     """A known distribution of one scalar parameter."""
 

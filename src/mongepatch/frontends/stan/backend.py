@@ -1,7 +1,7 @@
 """What a compiled Stan model can be asked, whoever compiled it."""
 
 import itertools
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 
@@ -9,7 +9,6 @@ numbers = itertools.count()
 """A number for each model of this process."""
 
 
-@runtime_checkable
 class Backend(Protocol):
     """A model with its data. Positions are rows of unconstrained coordinates, in double precision."""
 

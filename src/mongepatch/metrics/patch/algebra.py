@@ -1,6 +1,6 @@
 """The linear algebra of G = M + α²JᵀJ and of G + eΩ̃(v) = M + α²Jᵀ(J + eJ̇(v)), in the form that suits M and J."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from mongepatch._typing import Compressed, Scalar, ScalarLike, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity, InverseMass
@@ -9,7 +9,6 @@ from mongepatch.metrics.patch.sparse_algebra import SparseAlgebra
 from mongepatch.sparse.plan import JacobianPlan
 
 
-@runtime_checkable
 class Algebra(Protocol):
     """What a patch asks of its matrices. J and J̇ are given as `read` returns them."""
 
@@ -47,7 +46,7 @@ class Algebra(Protocol):
         """Log of the ratio of two determinants of `kick_factor`, without their signs."""
 
 
-def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: Scalar) -> Algebra:
+def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: ScalarLike) -> Algebra:
     """The form of the algebra that costs least, with square = α²."""
     if isinstance(inverse_mass, Identity | Diagonal) and plan.sparse is not None:
         return SparseAlgebra(plan.sparse, inverse_mass, square)

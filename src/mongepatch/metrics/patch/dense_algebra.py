@@ -19,7 +19,7 @@ from mongepatch.sparse.plan import JacobianPlan
 class _Given(NamedTuple):
     plan: JacobianPlan
     inverse_mass: InverseMass
-    square: Scalar
+    square: ScalarLike
 
 
 class _DenseAlgebra(_Given):

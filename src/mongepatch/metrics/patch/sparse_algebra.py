@@ -17,7 +17,7 @@ class SparseAlgebra(NamedTuple):
 
     plan: SparsePlan
     inverse_mass: Identity | Diagonal
-    square: Scalar
+    square: ScalarLike
 
     def read(self, compressed: Compressed) -> Compressed:
         """As it is."""
