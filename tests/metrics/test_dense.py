@@ -95,7 +95,7 @@ def errors(case):
             "velocity covariance": (root @ root.T, jnp.linalg.inv(matrix)),
             "hamiltonian": (hamiltonian(metric, point, v), 0.5 * v @ matrix @ v - density(x) + half_log_det),
             "gradient of log det": (slope.log_det, slope_of_it),
-            "omega": (bend.omega, omega),
+            "omega": (bend.change, omega),
             "kick": (kicked, jnp.linalg.solve(matrix + LENGTH * omega, matrix @ v + LENGTH * force)),
             "log-volume": (log_volume, jnp.linalg.slogdet(jax.jacfwd(kick)(v))[1]),
             "kick back": (back, v),
@@ -168,7 +168,7 @@ def test_softabs_has_derivatives_where_eigenvalues_tie():
         point, slope = metric.at(density, x)
         changes = jax.vmap(along)(jnp.concatenate([v[None], jnp.eye(3)]))
         columns = changes[1:] @ v
-        return metric.bend(point, slope, v).omega, 0.5 * (changes[0] + columns.T - columns)
+        return metric.bend(point, slope, v).change, 0.5 * (changes[0] + columns.T - columns)
 
     omega, expected = compare(jnp.zeros(3), jnp.array([0.4, -0.3, 0.8]))
     assert np.isfinite(omega).all()
@@ -188,7 +188,7 @@ def test_logistic_information_survives_huge_logits():
     @jax.jit
     def look(x, v):
         point, slope = metric.at(lambda x: -0.5 * x @ x, x)
-        return point.matrix, metric.bend(point, slope, v).omega
+        return point.matrix, metric.bend(point, slope, v).change
 
     for matrix in look(jnp.array([3.0, -3.0]), jnp.ones(2)):
         assert np.isfinite(matrix).all()
