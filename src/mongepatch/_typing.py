@@ -16,6 +16,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
 
     Scalar: TypeAlias = Float[Array, ""]
     Vector: TypeAlias = Float[Array, " dim"]
+    Vectors: TypeAlias = Float[Array, "... dim"]
     Matrix: TypeAlias = Float[Array, "dim dim"]
     Count: TypeAlias = Int[Array, ""]
     Flag: TypeAlias = Bool[Array, ""]
@@ -35,7 +36,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
     Compressed: TypeAlias = Float[Array, " compressed"]
     Entries: TypeAlias = Float[Array, " entries"]
 else:
-    Scalar = Vector = Matrix = Count = Flag = PRNGKey = jax.Array
+    Scalar = Vector = Vectors = Matrix = Count = Flag = PRNGKey = jax.Array
     Positions = PerPosition = Directions = PerDirection = Spectra = jax.Array
     AnyVector = Jacobian = ResidualMatrix = Compressed = Entries = jax.Array
 
