@@ -15,6 +15,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
     from jaxtyping import Array, Bool, Float, Int, Key, UInt32
 
     Scalar: TypeAlias = Float[Array, ""]
+    Scalars: TypeAlias = Float[Array, "..."]
     Vector: TypeAlias = Float[Array, " dim"]
     Vectors: TypeAlias = Float[Array, "... dim"]
     Matrix: TypeAlias = Float[Array, "dim dim"]
@@ -36,7 +37,7 @@ if TYPE_CHECKING or "jaxtyping" in sys.modules:
     Compressed: TypeAlias = Float[Array, " compressed"]
     Entries: TypeAlias = Float[Array, " entries"]
 else:
-    Scalar = Vector = Vectors = Matrix = Count = Flag = PRNGKey = jax.Array
+    Scalar = Scalars = Vector = Vectors = Matrix = Count = Flag = PRNGKey = jax.Array
     Positions = PerPosition = Directions = PerDirection = Spectra = jax.Array
     AnyVector = Jacobian = ResidualMatrix = Compressed = Entries = jax.Array
 
