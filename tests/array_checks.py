@@ -5,7 +5,7 @@ the message that users would see.
 """
 
 from collections.abc import Callable
-from typing import Any, get_args, get_origin
+from typing import get_args, get_origin
 
 from beartype import BeartypeConf, beartype
 from jaxtyping import AbstractArray
@@ -15,9 +15,9 @@ _CONF = BeartypeConf(is_pep484_tower=True)  # a whole number is a float, as it i
 
 def check_arrays(function):
     """The function with its arrays checked, as `jaxtyping.install_import_hook` asks for it."""
-    hints = function.__annotations__
-    function.__annotations__ = {name: hint if _has_arrays(hint) else Any for name, hint in hints.items()}
-    return beartype(conf=_CONF)(function)
+    hints = {name: hint for name, hint in function.__annotations__.items() if _has_arrays(hint)}
+    function.__annotations__ = hints
+    return beartype(conf=_CONF)(function) if hints else function
 
 
 def _has_arrays(hint):
