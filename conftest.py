@@ -2,6 +2,9 @@
 
 import jax
 import pytest
+from jaxtyping import install_import_hook
+
+install_import_hook("mongepatch", "array_checks.check_arrays")  # before anything imports the package
 
 jax.config.update("jax_enable_x64", True)
 # Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.

@@ -14,6 +14,7 @@ import mongepatch as mp
 HEAVY = (
     "arviz_base",
     "arviz_stats",
+    "beartype",
     "blackjax",
     "bridgestan",
     "httpstan",

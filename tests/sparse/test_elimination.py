@@ -185,7 +185,7 @@ def test_elimination_agrees_with_dense_algebra(name):
     at = tuple(np.transpose(entries))
     turned = np.where(pattern, 0.3 * rng.normal(size=(size, size)), 0.0) + size * np.eye(size)
     symmetric = (turned + turned.T) / 2
-    b = rng.normal(size=size)
+    b = jnp.asarray(rng.normal(size=size))
 
     @jax.jit
     def compute(symmetric, turned):

@@ -135,11 +135,15 @@ def test_the_stack_looks_at_every_balanced_sub_tree(rule):
         middle = (low + high) // 2
         if turns(path, low, middle) or turns(path, middle, high):
             return True
-        first, last, p = at(path, low), at(path, high - 1), path.momentum
-        found = turned(rule, first, last, p[low:high].sum(axis=0), 1.0)
+        first, last = at(path, low), at(path, high - 1)
+
+        def rho(low, high):
+            return jnp.asarray(path.momentum[low:high].sum(axis=0))
+
+        found = turned(rule, first, last, rho(low, high), 1.0)
         if rule == "extended" and high - low > 2:
-            found |= turned(rule, first, at(path, middle), p[low : middle + 1].sum(axis=0), 1.0)
-            found |= turned(rule, at(path, middle - 1), last, p[middle - 1 : high].sum(axis=0), 1.0)
+            found |= turned(rule, first, at(path, middle), rho(low, middle + 1), 1.0)
+            found |= turned(rule, at(path, middle - 1), last, rho(middle - 1, high), 1.0)
         return bool(found)
 
     @jax.jit

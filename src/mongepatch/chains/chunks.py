@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, PRNGKey, Scalar
+from mongepatch._typing import Count, CountLike, Positions, PRNGKey, Scalar, ScalarLike
 from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
@@ -32,7 +32,7 @@ class Tuning(NamedTuple):
 
     metric: Metric
     trajectory: Trajectory | None
-    divergence_threshold: float = DIVERGENCE_THRESHOLD
+    divergence_threshold: ScalarLike = DIVERGENCE_THRESHOLD
 
 
 class Chunk(NamedTuple):
@@ -47,8 +47,8 @@ def run_chunk(
     key: PRNGKey,
     points: Any,
     policy: P,
-    first: Count | int,
-    count: Count | int,
+    first: CountLike,
+    count: CountLike,
     density: Program,
     tuning: Tuning,
     *,
@@ -112,6 +112,6 @@ def compiled_programs() -> int:
 
 
 @jit
-def points_at(positions: jax.Array, density: Program, metric: Metric) -> Any:
+def points_at(positions: Positions, density: Program, metric: Metric) -> Any:
     """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

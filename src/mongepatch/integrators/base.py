@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, LogDensity, Scalar, Vector
+from mongepatch._typing import Count, CountLike, LogDensity, Scalar, Vector
 from mongepatch.metrics import Metric
 
 
@@ -76,7 +76,9 @@ class Integrator(Protocol):
     def advance(self, logdensity: LogDensity, metric: Metric, node: Any, step_size: Scalar) -> Any:
         """The `Node` one step further. All of its phases are points of one orbit, wherever the start was."""
 
-    def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
+    def run(
+        self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: CountLike
+    ) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, which may be traced."""
 
     def path(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: int) -> Phase:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, LogDensity, Scalar, Vector
+from mongepatch._typing import Count, CountLike, LogDensity, Scalar, Vector
 from mongepatch.metrics import Metric
 
 
@@ -62,7 +62,7 @@ class ExplicitSymplectic:
     stiffness: float
 
     def run(
-        self, logdensity: LogDensity, metric: Metric, start: Doubled, step_size: Scalar, num_steps: Count
+        self, logdensity: LogDensity, metric: Metric, start: Doubled, step_size: Scalar, num_steps: CountLike
     ) -> Doubled:
         """The end of a trajectory of `num_steps` ≥ 1 steps."""
         half = 0.5 * step_size

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.sparse.linalg import gmres
 
-from mongepatch._typing import Count, Flag, Scalar, Vector
+from mongepatch._typing import Count, Flag, Scalar, ScalarLike, Vector
 
 Norm: TypeAlias = Callable[[Vector], Any]
 """The size of an error."""
@@ -51,7 +51,7 @@ class FixedPoint:
     """Largest dimension of the Krylov subspace of a Newton step; smaller systems are solved directly."""
 
     def solve(
-        self, function: Callable[[Vector], Vector], guess: Vector, tolerance: Scalar, norm: Norm = jnp.linalg.norm
+        self, function: Callable[[Vector], Vector], guess: Vector, tolerance: ScalarLike, norm: Norm = jnp.linalg.norm
     ) -> Solution:
         """The fixed point near a guess, with |f(z) − z| ≤ tolerance."""
         infinite = jnp.asarray(jnp.inf, guess.dtype)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Count, Flag, LogDensity, Scalar, Vector
+from mongepatch._typing import Count, CountLike, Flag, LogDensity, Scalar, Vector
 from mongepatch.integrators.base import Failure, Phase, with_start
 from mongepatch.integrators.fixed_point import FixedPoint
 from mongepatch.metrics import Metric
@@ -117,7 +117,9 @@ class Implicit:
             phase = phase.failed(~there.converged, Failure.NON_CONVERGENT).failed(~returns, Failure.NON_REVERSIBLE)
         return ImplicitNode(phase.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE), there.momentum)
 
-    def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
+    def run(
+        self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: CountLike
+    ) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, or the first failure on the way."""
 
         def goes_on(carry: tuple[Count, ImplicitNode]) -> Flag:

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, LogDensity, Scalar, Vector
+from mongepatch._typing import CountLike, LogDensity, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators.base import Failure, Phase, with_start
 from mongepatch.metrics import Bend, Metric
@@ -79,7 +79,9 @@ class Lagrangian:
         phase = phase.costing(cost.point + cost.slope + bends * cost.bend)
         return LagrangianNode(phase, Motion(leaving, phase.log_volume + further))
 
-    def run(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: Count) -> Phase:
+    def run(
+        self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: CountLike
+    ) -> Phase:
         """The end of a trajectory of `num_steps` ≥ 1 steps, which may be traced."""
         if self.scheme == "paper":
             first = self.depart(logdensity, metric, start, step_size)

@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._pytree import is_concrete
-from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Vector
+from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Scalars, Vector
 from mongepatch.errors import LogDensityError, MetricError
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Info, Kernel, Setup, draw
 from mongepatch.metrics import Metric, check_metric, fitted
@@ -39,9 +39,9 @@ class State:
         return self.layout.tree(self.point.position)
 
     @property
-    def logdensity(self) -> Scalar:
-        """ℓ at the draw."""
-        value: Scalar = self.point.logdensity
+    def logdensity(self) -> Scalars:
+        """ℓ at the draw; of states that are stacked, with their leading axes."""
+        value: Scalars = self.point.logdensity
         return value
 
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar
+from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure
 from mongepatch.metrics import Metric, hamiltonian
@@ -26,7 +26,7 @@ class Setup(NamedTuple):
     """ε, in the precision of the vectors."""
     trajectory: Any
     """How far to go; None for kernels that make one step."""
-    divergence_threshold: float = DIVERGENCE_THRESHOLD
+    divergence_threshold: ScalarLike = DIVERGENCE_THRESHOLD
     """The energy error above which a trajectory counts as divergent."""
 
 

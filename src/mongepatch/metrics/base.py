@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._linalg import dot
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.errors import MetricError
 from mongepatch.program import TracedFunction
 
@@ -95,7 +95,7 @@ class Metric(Protocol):
         """What a kick needs to know of the metric's change along a velocity."""
 
     def kick(
-        self, point: Any, slope: Slope, velocity: Vector, bend: Bend, length: Scalar
+        self, point: Any, slope: Slope, velocity: Vector, bend: Bend, length: ScalarLike
     ) -> tuple[Vector, Bend, Scalar]:
         """Change the velocity at fixed position for a time `length`, in one linearly implicit step.
 

@@ -15,7 +15,7 @@ from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
 from mongepatch._linalg import dot, log_abs_ratio
 from mongepatch._pytree import pytree
-from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
+from mongepatch._typing import LogDensity, Matrix, Scalar, ScalarLike, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.kick import MatrixBend, matrix_kick
@@ -52,7 +52,7 @@ class _DenseKick(NamedTuple):
         """Ω̃ v."""
         return dot(change, velocity)
 
-    def factor(self, change: Matrix, length: Scalar) -> Any:
+    def factor(self, change: Matrix, length: ScalarLike) -> Any:
         """LU factors of G + eΩ̃."""
         return lu_factor(self.matrix + length * change)
 
@@ -144,7 +144,7 @@ class DenseMetric:
         return MatrixBend(slope.log_det, self.omega(slope.logdensity, point.position, velocity))
 
     def kick(
-        self, point: DensePoint, slope: DenseSlope, velocity: Vector, bend: MatrixBend, length: Scalar
+        self, point: DensePoint, slope: DenseSlope, velocity: Vector, bend: MatrixBend, length: ScalarLike
     ) -> tuple[Vector, MatrixBend, Scalar]:
         """See `matrix_kick`."""
         along = partial(self.bend, point, slope)

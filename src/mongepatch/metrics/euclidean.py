@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._pytree import pytree
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
 
@@ -76,7 +76,7 @@ class Euclidean:
         """Nothing bends."""
 
     def kick(
-        self, point: EuclideanPoint, slope: None, velocity: Vector, bend: None, length: Scalar
+        self, point: EuclideanPoint, slope: None, velocity: Vector, bend: None, length: ScalarLike
     ) -> tuple[Vector, None, Scalar]:
         """v′ = v + e M⁻¹∇ℓ; log-volume 0."""
         kicked = velocity + length * self.inverse_mass.apply(point.gradient)

@@ -9,7 +9,7 @@ import numpy as np
 
 from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
-from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
+from mongepatch._typing import AnyVector, Jacobian, LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.dense import DenseMetric, check_square, symmetric
@@ -87,7 +87,7 @@ class Fisher(DenseMetric):
         features = jnp.asarray(matrix)
         precision = 1.0 / positive_number("prior_variance", prior_variance, error=MetricError)
 
-        def stabilised(beta: Vector) -> Vector:
+        def stabilised(beta: Vector) -> AnyVector:
             # Its derivative in the logit is √(p(1 − p)): the mean on the scale where its noise is 1 everywhere.
             return 2.0 * jnp.arctan(jnp.tanh(0.25 * dot(features, beta)))
 
@@ -133,7 +133,7 @@ class GaussNewtonFisher(DenseMetric):
         products = min(dimension, *self.means.shape(dimension))
         return Cost(point=1 + products, slope=products, revisit=products, bend=products, volume_bends=1, force=2)
 
-    def jacobian(self, position: Vector) -> jax.Array:
+    def jacobian(self, position: Vector) -> Jacobian:
         """J, of shape (observations, D), from the fewer of forward and reverse products."""
         (observations,) = self.means.shape(position.size)
         derive = jax.jacfwd if position.size <= observations else jax.jacrev

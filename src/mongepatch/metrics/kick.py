@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol
 
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Scalar, ScalarLike, Vector
 
 
 class MatrixBend(NamedTuple):
@@ -21,7 +21,7 @@ class KickSystem(Protocol):
     def omega(self, change: Any, velocity: Vector) -> Vector:
         """Ω̃ v."""
 
-    def factor(self, change: Any, length: Scalar) -> Any:
+    def factor(self, change: Any, length: ScalarLike) -> Any:
         """Factors of G + eΩ̃."""
 
     def solve(self, factor: Any, covector: Vector) -> Vector:
@@ -37,7 +37,7 @@ def matrix_kick(
     bend_along: Callable[[Vector], MatrixBend],
     velocity: Vector,
     bend: MatrixBend,
-    length: Scalar,
+    length: ScalarLike,
 ) -> tuple[Vector, MatrixBend, Scalar]:
     """v′ = v + e (G + eΩ̃(v))⁻¹ (∇ℓ − ½∇ log det G − Ω̃(v)v), its bend, and the log-volume of the kick.
 

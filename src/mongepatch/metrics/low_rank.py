@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
-from mongepatch._typing import Matrix, Scalar, Vector
+from mongepatch._typing import Directions, PerDirection, Scalar, Vector
 from mongepatch.errors import MetricError
 
 _SMALL = 32
@@ -25,9 +25,9 @@ class LowRank:
 
     scale: Vector
     """The diagonal of S."""
-    directions: Matrix
+    directions: Directions
     """U, [dimension, capacity]."""
-    eigenvalues: Vector
+    eigenvalues: PerDirection
     """Λ, [capacity]."""
 
     @classmethod

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from mongepatch._auto import check_found
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, alpha_from, inverse_mass_from
 
@@ -119,7 +119,7 @@ class Monge:
         return MongeBend(slope.curvature, slope.hessian_times(velocity))
 
     def kick(
-        self, point: MongePoint, slope: MongeSlope, velocity: Vector, bend: MongeBend, length: Scalar
+        self, point: MongePoint, slope: MongeSlope, velocity: Vector, bend: MongeBend, length: ScalarLike
     ) -> tuple[Vector, MongeBend, Scalar]:
         """Closed form of the linear solve, with a = α², e = `length`, m = M⁻¹h and Hv from `bend`.
 

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import AnyVector, LogDensity, Positions, Scalar, Vector
 from mongepatch.errors import LogDensityError, MetricError, ParameterError, SettingError
 from mongepatch.metrics import Metric, Patch, fitted
 from mongepatch.metrics.patch.residuals import Residuals
@@ -27,7 +27,7 @@ def check_differentiable(density: LogDensity, metric: Metric, position: jax.Shap
         raise  # the density is fine: the fault is the metric's own
 
 
-def traced_residuals(residuals: Callable[[Vector], Vector], position: jax.ShapeDtypeStruct) -> Residuals:
+def traced_residuals(residuals: Callable[[Vector], AnyVector], position: jax.ShapeDtypeStruct) -> Residuals:
     """A residual map, traced; raise unless it is a vector that JAX can differentiate as often as a patch needs."""
     traced = fitted(Patch(residuals, 1.0), position).residuals
     try:
@@ -40,7 +40,7 @@ def traced_residuals(residuals: Callable[[Vector], Vector], position: jax.ShapeD
     return traced
 
 
-def check_residuals(residuals: Residuals, positions: jax.Array) -> None:
+def check_residuals(residuals: Residuals, positions: Positions) -> None:
     """Raise unless residuals are finite where chains start."""
     finite = np.isfinite(jax.vmap(residuals)(positions)).all(axis=0)
     if not finite.all():

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey, PyTree, Vector
+from mongepatch._typing import Positions, PRNGKey, PyTree, Vector
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.metrics import Metric
 from mongepatch.program import Program, jit
@@ -68,7 +68,7 @@ class _Geometry(NamedTuple):
 
 
 @jit
-def _geometry(positions: jax.Array, metric: Metric, density: Program) -> _Geometry:
+def _geometry(positions: Positions, metric: Metric, density: Program) -> _Geometry:
     def at(x: Vector) -> _Geometry:
         point, slope = metric.at(density, x)
         return _Geometry(point, metric.bend(point, slope, jnp.ones_like(x)))

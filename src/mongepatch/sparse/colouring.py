@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Vector
+from mongepatch._typing import Compressed, Jacobian, Vector
 from mongepatch.program import TracedFunction
 
 
@@ -29,7 +29,7 @@ class Colouring:
         """How many products make the Jacobian."""
         return len(self.seeds)
 
-    def compressed(self, residuals: TracedFunction, position: Vector) -> Vector:
+    def compressed(self, residuals: TracedFunction, position: Vector) -> Compressed:
         """All entries of the Jacobian at a position, as a vector."""
         seeds = jnp.asarray(self.seeds, position.dtype)
         if self.forward:
@@ -39,7 +39,7 @@ class Colouring:
             rows = jax.vmap(lambda seed: pull(seed)[0])(seeds)
         return rows.ravel()
 
-    def expanded(self, compressed: Vector) -> jax.Array:
+    def expanded(self, compressed: Compressed) -> Jacobian:
         """The Jacobian as a matrix, off the pattern too, where its entries mean nothing.
 
         Products with the seeds take the place of a gather, whose derivative would be a scatter.

@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
-from mongepatch._typing import Vector
+from mongepatch._typing import AnyVector, Entries, Vector
 from mongepatch.sparse.sums import Sums, take, take_or_zero
 
 SMALL = 8
@@ -31,7 +31,7 @@ Entry: TypeAlias = tuple[int, int]
 class Factored(NamedTuple):
     """A matrix on its way through the elimination. A pytree."""
 
-    levels: tuple[Vector, ...]
+    levels: tuple[AnyVector, ...]
     """Its entries as each level finds them."""
     core: Any
     """Factors of what no level eliminates: a lower Cholesky factor, or of `lu_factor`; None where nothing is left."""
@@ -59,7 +59,7 @@ class Elimination:
         place = _places(entries)
         self._core_at = np.array([[place.get((int(i), int(j)), -1) for j in left] for i in left], int)
 
-    def factor(self, entries: Vector, symmetric: bool) -> Factored:
+    def factor(self, entries: Entries, symmetric: bool) -> Factored:
         """Eliminate level by level, then factor the core: by Cholesky if the matrix is symmetric."""
         levels = []
         for level in self._levels:
@@ -104,12 +104,12 @@ class Elimination:
             rest = solve_triangular(factored.core, rest, lower=True, trans=1)
         return self._backward(factored, right, rest)
 
-    def _backward(self, factored: Factored, right: list[Vector], solved: Vector) -> Vector:
+    def _backward(self, factored: Factored, right: list[AnyVector], solved: AnyVector) -> Vector:
         for level, entries, own in reversed(list(zip(self._levels, factored.levels, right, strict=True))):
             solved = level.backward(entries, own, solved)
         return solved
 
-    def inverse(self, factored: Factored) -> Vector:
+    def inverse(self, factored: Factored) -> Entries:
         """The entries of A⁻¹ on the pattern of A, for a symmetric A, in the order of `entries`."""
         found = jnp.zeros(0, factored.levels[0].dtype) if factored.levels else jnp.zeros(0)
         if factored.core is not None:
@@ -175,24 +175,24 @@ class _EliminationLevel:
 
         self._inverse_from = np.array([source(i, j) for i, j in at], int)
 
-    def _lower(self, entries: Vector) -> Vector:
+    def _lower(self, entries: Entries) -> AnyVector:
         """A_RI d⁻¹."""
         return take(entries, self._lower_at) / take(entries, self._lower_pivot_at)
 
-    def eliminate(self, entries: Vector) -> Vector:
+    def eliminate(self, entries: Entries) -> AnyVector:
         """Entries of S = A_RR − A_RI d⁻¹ A_IR."""
         return take_or_zero(entries, self._kept_at) - self._update(self._lower(entries), entries)
 
-    def forward(self, entries: Vector, vector: Vector) -> Vector:
+    def forward(self, entries: Entries, vector: AnyVector) -> AnyVector:
         """b_R − A_RI d⁻¹ b_I."""
         return take(vector, self._rest_at) - self._forward(self._lower(entries), vector)
 
-    def backward(self, entries: Vector, own: Vector, rest: Vector) -> Vector:
+    def backward(self, entries: Entries, own: AnyVector, rest: AnyVector) -> AnyVector:
         """x_I = own − d⁻¹ A_IR x_R beside x_R, in the order that the level began with."""
         mine = own - self._backward(entries, rest) / take(entries, self.pivots_at)
         return take(jnp.concatenate([mine, rest]), self._merge)
 
-    def inverse(self, entries: Vector, rest: Vector) -> Vector:
+    def inverse(self, entries: Entries, rest: AnyVector) -> Entries:
         """Z_IR = −d⁻¹ A_IR Z_RR and Z_II = d⁻¹ − d⁻¹ A_IR Z_RI beside Z_RR = S⁻¹, for a symmetric A."""
         lower = self._lower(entries)
         cross = -self._cross(lower, rest)

@@ -5,7 +5,7 @@ from functools import cached_property
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Vector
+from mongepatch._typing import Compressed, Entries, Vector
 from mongepatch.sparse.colouring import colour
 from mongepatch.sparse.elimination import Elimination, Entry
 from mongepatch.sparse.sums import Sums, take
@@ -73,11 +73,11 @@ class SparsePlan:
         self._weights_to = np.full(index.max() + 1, -1)
         self._weights_to[[index[inside[number]] for number in self._weights.order]] = np.arange(len(inside))
 
-    def square(self, jacobian: Vector, other: Vector, velocity: Vector) -> Vector:
+    def square(self, jacobian: Compressed, other: Compressed, velocity: Vector) -> Vector:
         """Jᵀ(Bv)."""
         return take(self._back(jacobian, self._along(other, velocity)), self._back_to)
 
-    def weights(self, jacobian: Vector, inverse: Vector) -> Vector:
+    def weights(self, jacobian: Compressed, inverse: Entries) -> Compressed:
         """JZ on the pattern of J, compressed like it, from a Z of the pattern of JᵀJ."""
         found = self._weights(jacobian, inverse)
         return jnp.where(self._weights_to < 0, 0.0, take(found, np.maximum(self._weights_to, 0)))

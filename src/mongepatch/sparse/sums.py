@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Vector
+from mongepatch._typing import AnyVector
 
 _LARGE = 600
 """Products from which on they are summed by a product with ones, which takes a call but adds several at a time."""
@@ -15,7 +15,7 @@ _LARGE = 600
 _ONE_EACH = jax.lax.GatherDimensionNumbers(offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,))
 
 
-def take(vector: Vector, places: np.ndarray) -> jax.Array:
+def take(vector: AnyVector, places: np.ndarray) -> jax.Array:
     """Elements at known places, which exist: one operation, where indexing would write half a dozen."""
     if places.size == 0:
         return jnp.zeros(places.shape, vector.dtype)
@@ -23,7 +23,7 @@ def take(vector: Vector, places: np.ndarray) -> jax.Array:
     return jax.lax.gather(vector, at, _ONE_EACH, (1,), mode=jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS)
 
 
-def take_or_zero(vector: Vector, places: np.ndarray) -> jax.Array:
+def take_or_zero(vector: AnyVector, places: np.ndarray) -> jax.Array:
     """The same, with 0 for places below 0."""
     missing = places < 0
     found = take(vector, np.maximum(places, 0))
@@ -50,14 +50,14 @@ class Sums:
             full = max((len(row) for row in rows), default=0)
             self._groups.append((pairs[:, :full, 0], pairs[:, :full, 1]))
 
-    def __call__(self, left: Vector, right: Vector) -> Vector:
+    def __call__(self, left: AnyVector, right: AnyVector) -> AnyVector:
         """All sums."""
         if not self._groups:
             return jnp.zeros(0, left.dtype)
         return jnp.concatenate([_sums(left, right, *places) for places in self._groups])
 
 
-def _sums(left: Vector, right: Vector, left_at: np.ndarray, right_at: np.ndarray) -> Vector:
+def _sums(left: AnyVector, right: AnyVector, left_at: np.ndarray, right_at: np.ndarray) -> AnyVector:
     if left_at.shape[1] == 0:
         return jnp.zeros(len(left_at), left.dtype)
     products = take(left, np.maximum(left_at, 0)) * take(right, np.maximum(right_at, 0))

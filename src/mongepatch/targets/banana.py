@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
+from mongepatch._typing import Matrix, Positions, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
@@ -58,7 +58,7 @@ def banana(
     def mean1(x2: jax.Array) -> jax.Array:
         return sd1**2 * precision * (mean - x2**2)
 
-    def draw(key: PRNGKey, n: int) -> jax.Array:
+    def draw(key: PRNGKey, n: int) -> Positions:
         key1, key2 = jax.random.split(key)
         x2 = jnp.asarray(marginal2.quantile(jax.random.uniform(key2, (n,))))
         return jnp.stack([mean1(x2) + sd1 * jax.random.normal(key1, (n,)), x2], axis=1)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
-from mongepatch._typing import LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
+from mongepatch._typing import AnyVector, LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
 
@@ -39,7 +39,7 @@ class Target:
     """What is known of the distribution without sampling it."""
     information: Callable[[Vector], Matrix] | None = None
     """Expected information of the data plus precision of the prior at a flat position, where there is a closed form."""
-    residuals: Callable[[Vector], Vector] | None = None
+    residuals: Callable[[Vector], AnyVector] | None = None
     """f, the whitened residuals of a model at a flat position, where it has them: JᵀJ of its Jacobian is a metric."""
     constrain: Callable[[Vector], dict[str, Array]] | None = None
     """The variables of the result at a flat position, where these are not the parts of the vector by name."""
@@ -60,7 +60,7 @@ class Target:
         """The target with a residual map of your own: from its parameters, by name, to arrays in any pytree."""
         layout = self.layout
 
-        def flat_residuals(position: Vector) -> Vector:
+        def flat_residuals(position: Vector) -> AnyVector:
             arrays = [jnp.ravel(array) for array in jax.tree.leaves(residuals(layout.tree(position)))]
             return arrays[0] if len(arrays) == 1 else jnp.concatenate(arrays)
 

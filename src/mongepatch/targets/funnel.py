@@ -5,7 +5,7 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Matrix, PRNGKey, Scalar, Vector
+from mongepatch._typing import Matrix, Positions, PRNGKey, Scalar, Vector
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
@@ -56,7 +56,7 @@ def _funnel(dimension: int, sd: float, neck: str, variance_of: Callable[[jax.Arr
         of_neck = sd**-2 + 0.5 * dimension * (slope / variance) ** 2
         return jnp.diag(jnp.append(jnp.full(dimension, 1.0 / variance), of_neck))
 
-    def draw(key: PRNGKey, n: int) -> jax.Array:
+    def draw(key: PRNGKey, n: int) -> Positions:
         neck_key, x_key = jax.random.split(key)
         log_scale = sd * jax.random.normal(neck_key, (n, 1))
         x = jnp.sqrt(variance_of(log_scale)) * jax.random.normal(x_key, (n, dimension))

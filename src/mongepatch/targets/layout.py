@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import PyTree, Vector
+from mongepatch._typing import PyTree, Vector, Vectors
 from mongepatch.errors import ParameterError
 
 _BY_NAME = jax.tree.structure(None)  # of no pytree that has parameters; tree structures cannot be compared with None
@@ -51,8 +51,8 @@ class Layout:
         """The parts of a flat vector by name; leading axes, of draws and chains, stay."""
         return dict(zip(self.names, self._parts(flat), strict=True))
 
-    def tree(self, flat: Vector) -> PyTree:
-        """The user's pytree."""
+    def tree(self, flat: Vectors) -> PyTree:
+        """The user's pytree; leading axes stay."""
         return self.named(flat) if self._by_name else self.treedef.unflatten(self._parts(flat))
 
     def flat(self, tree: PyTree) -> Vector:

@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import Positions, PRNGKey, Scalar, Vector
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Truth
@@ -27,7 +27,7 @@ def ring(radius: float = 12.0, variance: float = 0.12) -> Target:
         r = jnp.sqrt(position @ position)
         return -0.5 * (r - radius) ** 2 / variance - jnp.log(r)
 
-    def draw(key: PRNGKey, n: int) -> jax.Array:
+    def draw(key: PRNGKey, n: int) -> Positions:
         return jax.vmap(lambda k: _place(k, radius, variance**0.5))(jax.random.split(key, n))
 
     def start(key: PRNGKey) -> Vector:

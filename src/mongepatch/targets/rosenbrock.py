@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import Positions, PRNGKey, Scalar, Vector
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Truth
@@ -39,7 +39,7 @@ def rosenbrock(dimension: int = 2, *, a: float = 0.05, b: float = 5.0, mu: float
             entries.append(entries[-1] ** 2 + noise[i] * (2.0 * b) ** -0.5)
         return jnp.stack(entries)
 
-    def draw(key: PRNGKey, n: int) -> jax.Array:
+    def draw(key: PRNGKey, n: int) -> Positions:
         return jax.vmap(chained)(jax.random.normal(key, (n, dimension)))
 
     def start(key: PRNGKey) -> Vector:

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import Positions, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
@@ -37,7 +37,7 @@ def squiggle(a: float = 1.0, covariance: Sequence[Sequence[float]] = PAPER_COVAR
     def bent(y: Vector) -> Vector:
         return y.at[1].add(-jnp.sin(a * y[0]))
 
-    def draw(key: PRNGKey, n: int) -> jax.Array:
+    def draw(key: PRNGKey, n: int) -> Positions:
         return jax.vmap(bent)(jax.random.normal(key, (n, 2)) @ factor.T)
 
     def start(key: PRNGKey) -> Vector:

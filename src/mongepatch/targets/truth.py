@@ -4,11 +4,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import jax
 import jax.scipy.special as special
 import numpy as np
 
-from mongepatch._typing import PRNGKey
+from mongepatch._typing import Positions, PRNGKey
 
 
 class Marginal(Protocol):
@@ -89,7 +88,7 @@ class Tabulated:
 class Truth:
     """Exact draws of the whole target, and the marginals that have a closed form or a quadrature."""
 
-    draw: Callable[[PRNGKey, int], jax.Array]
+    draw: Callable[[PRNGKey, int], Positions]
     """`draw(key, n)`: n independent exact draws, flat, of shape (n, D)."""
     marginals: Mapping[str, Marginal] = field(default_factory=dict)
     """By the name of a scalar parameter."""

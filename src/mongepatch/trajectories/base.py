@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar
+from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Integrator, Phase
 from mongepatch.metrics import Metric, hamiltonian
@@ -77,7 +77,7 @@ class Trajectory(Protocol):
     """How far to go before the next draw. A pytree."""
 
     def propose(
-        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
+        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike
     ) -> Transition:
         """The next draw.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Flag, PRNGKey, Scalar, Vector
+from mongepatch._typing import Count, Flag, PRNGKey, Scalar, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Phase
 from mongepatch.trajectories.base import Dynamics, Level, Transition, classify
@@ -100,7 +100,7 @@ class NUTS:
             raise SettingError(f"u_turn must be one of {get_args(Rule)}; it is {self.u_turn!r}.")
 
     def propose(
-        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
+        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike
     ) -> Transition:
         """A leaf of the tree around the start."""
         level = dynamics.level(start)
@@ -139,7 +139,7 @@ class NUTS:
         cost = dynamics.metric.cost(phase.velocity.size)
         return phase.n_grad + jnp.minimum(phase.n_grad, cost.volume_bends * cost.bend)
 
-    def _double(self, tree: _Tree, dynamics: Dynamics, start: Level, divergence_threshold: float) -> _Tree:
+    def _double(self, tree: _Tree, dynamics: Dynamics, start: Level, divergence_threshold: ScalarLike) -> _Tree:
         """The tree with as many leaves again, on the side that a coin decides."""
         key, way_key, branch_key, accept_key = jax.random.split(tree.key, 4)
         forward = jax.random.bernoulli(way_key)
@@ -182,7 +182,7 @@ class NUTS:
         direction: Scalar,
         dynamics: Dynamics,
         start: Level,
-        divergence_threshold: float,
+        divergence_threshold: ScalarLike,
     ) -> _Branch:
         """A branch of as many leaves as the tree has, or fewer where it turns around or fails."""
         leaf = _leaf(dynamics, edge.phase)

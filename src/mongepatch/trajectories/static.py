@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._pytree import is_concrete, pytree
-from mongepatch._typing import Count, PRNGKey
+from mongepatch._typing import Count, PRNGKey, ScalarLike
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.trajectories.base import Dynamics, Transition, classify
@@ -48,7 +48,7 @@ class Static:
         return jax.random.randint(key, (), shortest, self.num_steps + 1)
 
     def propose(
-        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: float
+        self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike
     ) -> Transition:
         """The end of the trajectory, accepted with probability min(1, exp(E₀ − E₁ + log-volume))."""
         num_steps = self.length(length_key)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Count, Flag, Scalar, Vector
+from mongepatch._typing import Count, Flag, ScalarLike, Vector
 
 Rule: TypeAlias = Literal["generalized", "trapezoid", "extended", "chord"]
 
@@ -23,7 +23,7 @@ class Leaf(NamedTuple):
     momentum: Vector
 
 
-def turned(rule: Rule, first: Leaf, last: Leaf, rho: Vector, direction: Scalar) -> Flag:
+def turned(rule: Rule, first: Leaf, last: Leaf, rho: Vector, direction: ScalarLike) -> Flag:
     """Whether a stretch from its first to its last leaf has turned around.
 
     generalized, extended: v·ρ ≤ 0 at one of the ends (Betancourt 2013).
@@ -39,7 +39,7 @@ def turned(rule: Rule, first: Leaf, last: Leaf, rho: Vector, direction: Scalar) 
 
 
 def turned_at_seam(
-    first: Leaf, before: Leaf, after: Leaf, last: Leaf, rho_before: Vector, rho_after: Vector, direction: Scalar
+    first: Leaf, before: Leaf, after: Leaf, last: Leaf, rho_before: Vector, rho_after: Vector, direction: ScalarLike
 ) -> Flag:
     """Whether a stretch of two halves has turned around between one half and the nearest leaf of the other.
 
@@ -76,7 +76,7 @@ class Stack(NamedTuple):
         behind = None if self.previous is None else jax.tree.map(place, self.previous, previous)
         return Stack(jax.tree.map(place, self.first, leaf), behind, place(self.rho, rho))
 
-    def turned(self, rule: Rule, number: Count, leaf: Leaf, rho: Vector, direction: Scalar) -> Flag:
+    def turned(self, rule: Rule, number: Count, leaf: Leaf, rho: Vector, direction: ScalarLike) -> Flag:
         """Whether one of the balanced sub-trees that leaf `number` completes has turned around; ρ includes the leaf."""
         deepest = _depth(number)
         completed = jax.lax.population_count(number & ~(number + 1)).astype(deepest.dtype)

@@ -11,7 +11,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Matrix, Vector
+from mongepatch._typing import Count, Flag, Positions, Vector
 from mongepatch.program import Program, jit
 
 _FAR = 20.0
@@ -22,7 +22,7 @@ _SHORTEST_MOVE, _LONGEST_MOVE, _NUM_LENGTHS = 1e-8, 1.0, 25
 
 
 @jit
-def ascend(positions: Matrix, density: Program) -> Matrix:
+def ascend(positions: Positions, density: Program) -> Positions:
     """Positions [chain, dimension] from which sampling can begin: the same, but for chains that are very far out."""
     return jax.vmap(partial(_ascend_one, density=density))(positions)
 
@@ -30,7 +30,7 @@ def ascend(positions: Matrix, density: Program) -> Matrix:
 def _ascend_one(position: Vector, density: Program) -> Vector:
     lengths = jnp.geomspace(_SHORTEST_MOVE, _LONGEST_MOVE, _NUM_LENGTHS, dtype=position.dtype)
 
-    def move(x: Vector) -> tuple[Vector, jax.Array]:
+    def move(x: Vector) -> tuple[Vector, Flag]:
         value, gradient = jax.value_and_grad(density)(x)
         norm = jnp.linalg.norm(gradient)
         points = x + lengths[:, None] * gradient / jnp.where(norm > 0, norm, 1.0)
@@ -40,10 +40,10 @@ def _ascend_one(position: Vector, density: Program) -> Vector:
         far = values[best] - value > _FAR * x.size
         return jnp.where(far, points[best], x), far
 
-    def goes_on(carry: tuple[jax.Array, Vector, jax.Array]) -> jax.Array:
+    def goes_on(carry: tuple[Count, Vector, Flag]) -> Flag:
         return carry[2] & (carry[0] < _MOST_MOVES)
 
-    def body(carry: tuple[jax.Array, Vector, jax.Array]) -> tuple[jax.Array, Vector, jax.Array]:
+    def body(carry: tuple[Count, Vector, Flag]) -> tuple[Count, Vector, Flag]:
         return (carry[0] + 1, *move(carry[1]))
 
     _, position, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), position, jnp.asarray(True)))

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Matrix, Scalar, Vector
+from mongepatch._typing import Directions, PerDirection, PerPosition, Positions, Scalar, Spectra, Vector
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
@@ -123,18 +123,18 @@ def _thinned(positions: np.ndarray) -> np.ndarray:
 
 
 @jit
-def _spectra(positions: Matrix, density: Program, base: InverseMass) -> tuple[Matrix, Vector]:
+def _spectra(positions: Positions, density: Program, base: InverseMass) -> tuple[Spectra, PerPosition]:
     return jax.lax.map(partial(_spectrum, density=density, base=base), positions)
 
 
-def _spectrum(position: Vector, density: Program, base: InverseMass) -> tuple[Vector, Scalar]:
+def _spectrum(position: Vector, density: Program, base: InverseMass) -> tuple[PerDirection, Scalar]:
     """The largest eigenvalues of CᵀHC in size, by orthogonal iteration; and |Cᵀg|²."""
     gradient, hessian_times = jax.linearize(jax.grad(density), position)
 
-    def times(vectors: Matrix) -> Matrix:
+    def times(vectors: Directions) -> Directions:
         return jax.vmap(lambda y: base.root_transposed(hessian_times(base.root(y))), 1, 1)(vectors)
 
-    def refine(_: int, vectors: Matrix) -> Matrix:
+    def refine(_: int, vectors: Directions) -> Directions:
         return jnp.linalg.qr(times(vectors))[0]
 
     shape = (position.size, min(_NUM_DIRECTIONS, position.size))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from mongepatch._auto import ToBeFound
-from mongepatch._typing import Vector
+from mongepatch._typing import AnyVector, Vector
 from mongepatch.chains import Tuning
 from mongepatch.errors import MetricError, SettingError
 from mongepatch.integrators import Scheme
@@ -18,7 +18,7 @@ from mongepatch.warmup.inverse_mass import initial_inverse_mass
 MetricName: TypeAlias = Literal["auto", "euclidean", "monge", "patch"]
 TrajectoryName: TypeAlias = Literal["auto", "nuts", "static"]
 KernelName: TypeAlias = Literal["lmc", "rmhmc", "explicit-rmhmc", "mmala"]
-Residuals: TypeAlias = Callable[[Vector], Vector]
+Residuals: TypeAlias = Callable[[Vector], AnyVector]
 
 CAREFUL_ACCEPTANCE = 0.9
 """The acceptance rate to adapt to where trajectories diverge and no other metric is chosen."""

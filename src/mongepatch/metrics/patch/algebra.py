@@ -2,7 +2,7 @@
 
 from typing import Any, Protocol
 
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Compressed, Scalar, ScalarLike, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity, InverseMass
 from mongepatch.metrics.patch.dense_algebra import TallAlgebra, WideAlgebra
 from mongepatch.metrics.patch.sparse_algebra import SparseAlgebra
@@ -12,7 +12,7 @@ from mongepatch.sparse.plan import JacobianPlan
 class Algebra(Protocol):
     """What a patch asks of its matrices. J and J̇ are given as `read` returns them."""
 
-    def read(self, compressed: Vector) -> Any:
+    def read(self, compressed: Compressed) -> Any:
         """J or J̇ in the form that the other questions expect, from its compressed entries. Linear."""
 
     def factor(self, jacobian: Any) -> Any:
@@ -36,7 +36,7 @@ class Algebra(Protocol):
     def omega(self, jacobian: Any, change: Any, velocity: Vector) -> Vector:
         """α²Jᵀ(J̇v)."""
 
-    def kick_factor(self, jacobian: Any, change: Any, length: Scalar) -> Any:
+    def kick_factor(self, jacobian: Any, change: Any, length: ScalarLike) -> Any:
         """Factors of G + eΩ̃ = M + α²Jᵀ(J + eJ̇)."""
 
     def kick_solve(self, jacobian: Any, factor: Any, covector: Vector) -> Vector:
@@ -46,7 +46,7 @@ class Algebra(Protocol):
         """Log of the ratio of two determinants of `kick_factor`, without their signs."""
 
 
-def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: Scalar) -> Algebra:
+def algebra(plan: JacobianPlan, inverse_mass: InverseMass, square: ScalarLike) -> Algebra:
     """The form of the algebra that costs least, with square = α²."""
     if isinstance(inverse_mass, Identity | Diagonal) and plan.sparse is not None:
         return SparseAlgebra(plan.sparse, inverse_mass, square)

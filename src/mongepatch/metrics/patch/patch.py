@@ -14,7 +14,7 @@ import jax
 from mongepatch._auto import check_found
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
-from mongepatch._typing import LogDensity, Scalar, Vector
+from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, alpha_from, inverse_mass_from
 from mongepatch.metrics.kick import MatrixBend, matrix_kick
@@ -53,7 +53,7 @@ class _PatchKick(NamedTuple):
         """Ω̃(v)v = α²Jᵀ(J̇v)."""
         return self.algebra.omega(self.jacobian, change, velocity)
 
-    def factor(self, change: Any, length: Scalar) -> Any:
+    def factor(self, change: Any, length: ScalarLike) -> Any:
         """Factors of G + eΩ̃."""
         return self.algebra.kick_factor(self.jacobian, change, length)
 
@@ -140,7 +140,7 @@ class Patch:
         return MatrixBend(slope.log_det, slope.change_along(velocity))
 
     def kick(
-        self, point: PatchPoint, slope: PatchSlope, velocity: Vector, bend: MatrixBend, length: Scalar
+        self, point: PatchPoint, slope: PatchSlope, velocity: Vector, bend: MatrixBend, length: ScalarLike
     ) -> tuple[Vector, MatrixBend, Scalar]:
         """See `matrix_kick`, with Ω̃(v) = α²JᵀJ̇(v)."""
         system = _PatchKick(self._algebra(point.position), point.jacobian)

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Vector
+from mongepatch._typing import Compressed, Vector
 from mongepatch.errors import MetricError
 from mongepatch.program import TracedFunction
 from mongepatch.sparse.pattern import jacobian_pattern
@@ -47,7 +47,7 @@ class Residuals(TracedFunction):
         assert plan is not None  # a traced one has it
         return plan
 
-    def compressed(self, position: Vector) -> Vector:
+    def compressed(self, position: Vector) -> Compressed:
         """The entries of the Jacobian at a position, as its plan arranges them."""
         traced = self.traced(jax.ShapeDtypeStruct(position.shape, position.dtype))
         return traced.plan(position.size).colouring.compressed(traced, position)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import jax.numpy as jnp
 
 from mongepatch._linalg import log_abs_ratio
-from mongepatch._typing import Scalar, Vector
+from mongepatch._typing import Compressed, Entries, Scalar, ScalarLike, Vector
 from mongepatch.metrics.inverse_mass import Diagonal, Identity
 from mongepatch.sparse.elimination import Factored
 from mongepatch.sparse.plan import SparsePlan
@@ -17,13 +17,13 @@ class SparseAlgebra(NamedTuple):
 
     plan: SparsePlan
     inverse_mass: Identity | Diagonal
-    square: Scalar
+    square: ScalarLike
 
-    def read(self, compressed: Vector) -> Vector:
+    def read(self, compressed: Compressed) -> Compressed:
         """As it is."""
         return compressed
 
-    def factor(self, jacobian: Vector) -> Factored:
+    def factor(self, jacobian: Compressed) -> Factored:
         """The elimination of G."""
         return self.plan.elimination.factor(self._entries(jacobian, jacobian), symmetric=True)
 
@@ -31,31 +31,31 @@ class SparseAlgebra(NamedTuple):
         """The sum of the logs of the pivots."""
         return jnp.log(self.plan.elimination.pivots(factor)).sum()
 
-    def multiply(self, jacobian: Vector, velocity: Vector) -> Vector:
+    def multiply(self, jacobian: Compressed, velocity: Vector) -> Vector:
         """Mv + α²Jᵀ(Jv)."""
         return self.inverse_mass.solve(velocity) + self.omega(jacobian, jacobian, velocity)
 
-    def solve(self, jacobian: Vector, factor: Factored, covector: Vector) -> Vector:
+    def solve(self, jacobian: Compressed, factor: Factored, covector: Vector) -> Vector:
         """Forwards and backwards through the levels."""
         return self.plan.elimination.solve(factor, covector)
 
-    def root(self, jacobian: Vector, factor: Factored, noise: Vector) -> Vector:
+    def root(self, jacobian: Compressed, factor: Factored, noise: Vector) -> Vector:
         """F⁻ᵀz with G = FFᵀ."""
         return self.plan.elimination.root(factor, noise)
 
-    def weights(self, jacobian: Vector, factor: Factored) -> Vector:
+    def weights(self, jacobian: Compressed, factor: Factored) -> Compressed:
         """It takes those entries of G⁻¹ that are on the pattern of G, and no others."""
         return self.square * self.plan.weights(jacobian, self.plan.elimination.inverse(factor))
 
-    def omega(self, jacobian: Vector, change: Vector, velocity: Vector) -> Vector:
+    def omega(self, jacobian: Compressed, change: Compressed, velocity: Vector) -> Vector:
         """Two sparse products."""
         return self.square * self.plan.square(jacobian, change, velocity)
 
-    def kick_factor(self, jacobian: Vector, change: Vector, length: Scalar) -> Factored:
+    def kick_factor(self, jacobian: Compressed, change: Compressed, length: ScalarLike) -> Factored:
         """The same elimination as for G."""
         return self.plan.elimination.factor(self._entries(jacobian, jacobian + length * change), symmetric=False)
 
-    def kick_solve(self, jacobian: Vector, factor: Factored, covector: Vector) -> Vector:
+    def kick_solve(self, jacobian: Compressed, factor: Factored, covector: Vector) -> Vector:
         """The same as for G."""
         return self.plan.elimination.solve(factor, covector)
 
@@ -63,7 +63,7 @@ class SparseAlgebra(NamedTuple):
         """Pivot by pivot."""
         return log_abs_ratio(self.plan.elimination.pivots(after), self.plan.elimination.pivots(before))
 
-    def _entries(self, jacobian: Vector, other: Vector) -> Vector:
+    def _entries(self, jacobian: Compressed, other: Compressed) -> Entries:
         """M + α²JᵀB on its pattern."""
         mass = self.inverse_mass.solve(jnp.ones(self.plan.dimension, jacobian.dtype))
         return take_or_zero(mass, self.plan.diagonal) + self.square * self.plan.gram(jacobian, other)
