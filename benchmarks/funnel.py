@@ -6,7 +6,7 @@ from mongepatch.paper.console import print_table
 from mongepatch.paper.distances import ks_distance
 from mongepatch.paper.funnel_runs import FINE_HMC, MERGED, PAPER, TRUTH, print_summary, run_method
 from mongepatch.paper.methods import HMC
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 
 
 def run(dimension: int, draws: int | None, seeds: int) -> None:

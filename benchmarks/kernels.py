@@ -13,7 +13,7 @@ from mongepatch.metrics import Euclidean, Fisher, Metric, Monge
 from mongepatch.paper.console import print_table
 from mongepatch.paper.presets import preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.targets import Target, funnel
 from mongepatch.trajectories import NUTS, Static, Trajectory
 

@@ -10,7 +10,7 @@ from benchmarks.patches.problems import NumpyroProblem, hard_problems
 from benchmarks.patches.samplers import SamplerTask
 from mongepatch.paper.console import print_table
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.trajectories import Static
 from mongepatch.warmup.options import JITTER
 

@@ -10,7 +10,7 @@ from benchmarks.measures.scalars import Draws
 from mongepatch._extras import require
 from mongepatch.chains.effective_size import TAILS, smallest_ess
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.targets import Target
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Errors that a user can act on: each message says what to change.
 
-Bad input is refused at the door with one of these. What goes wrong *during* a run never raises: it is a code in
+Bad input raises one of these before anything is compiled. What goes wrong *during* a run never raises: it is a code in
 `mongepatch.Info` (see `mongepatch.Failure`), counted in `sample_stats`.
 """
 

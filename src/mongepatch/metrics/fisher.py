@@ -136,8 +136,8 @@ class GaussNewtonFisher(DenseMetric):
     def jacobian(self, position: Vector) -> Jacobian:
         """J, of shape (observations, D), from the fewer of forward and reverse products."""
         (observations,) = self.means.shape(position.size)
-        derive = jax.jacfwd if position.size <= observations else jax.jacrev
-        return derive(self.means)(position)
+        jacobian_of = jax.jacfwd if position.size <= observations else jax.jacrev
+        return jacobian_of(self.means)(position)
 
     def matrix(self, logdensity: LogDensity, position: Vector) -> Matrix:
         """JᵀJ + P."""

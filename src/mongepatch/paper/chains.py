@@ -13,7 +13,7 @@ from mongepatch.paper.distances import ks_distance
 from mongepatch.paper.item import Numbers, Task
 from mongepatch.paper.presets import preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.targets import Target, funnel, squiggle
 from mongepatch.targets.truth import Marginal
 from mongepatch.trajectories import Static

@@ -13,7 +13,7 @@ from mongepatch.metrics import Euclidean, Fisher, Monge
 from mongepatch.paper.item import Numbers
 from mongepatch.paper.presets import Preset, preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.sampling.effective_size import smallest_ess_of_run
+from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.targets import Target
 from mongepatch.trajectories import Static
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mongepatch._extras import require
+from mongepatch.chains.effective_size import smallest_ess
 from mongepatch.kernels import Failure
 from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
 
@@ -31,6 +32,19 @@ MAX_ROUNDING = 0.01
 def diagnose(tree: "DataTree") -> str:
     """One paragraph on everything that is wrong with a run; empty where all is well."""
     return " ".join(_sentences(tree))
+
+
+def smallest_ess_of_run(tree: "DataTree") -> float:
+    """The smallest effective sample size over all parameters of a result: of bulk, of tails and of squares.
+
+    Entries that are the same in every draw, as of triangular matrices, are left out.
+    """
+    columns = [
+        np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
+        for values in tree["posterior"].to_dataset().values()
+    ]
+    draws = np.concatenate(columns, axis=-1)
+    return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0])
 
 
 def _sentences(tree: "DataTree") -> Iterator[str]:

@@ -46,6 +46,9 @@ class Elimination:
     """
 
     def __init__(self, dimension: int, entries: list[Entry]) -> None:
+        # Everything that depends on the pattern is decided here, once, in Python. At run time a level is a gather, a
+        # product and a sum over arrays of a fixed shape: that compiles to straight code, batches over chains and can be
+        # differentiated, where a general sparse factorisation would loop over indices that are data.
         graph = np.zeros((dimension, dimension), bool)
         graph[tuple(np.transpose(entries))] = True
         self._levels: list[_EliminationLevel] = []
@@ -127,6 +130,8 @@ class _EliminationLevel:
     """One level: the coordinates that it eliminates, and where all that it needs is found."""
 
     def __init__(self, graph: np.ndarray, entries: list[Entry], left: np.ndarray, chosen: list[int]) -> None:
+        # Coordinates of a level are no neighbours of each other, so that their block of the matrix is diagonal. To
+        # eliminate them all is then one division for each entry beside a pivot, and all of them happen at once.
         rest = left[~np.isin(left, chosen)]
         near = {i: [int(r) for r in rest[graph[i, rest]]] for i in chosen}
         for i in chosen:  # neighbours of an eliminated coordinate become neighbours of each other
@@ -144,6 +149,8 @@ class _EliminationLevel:
             sinks[r].append((lower_at[r, i], place[i]))
             for c in near[i]:
                 updates[r, c].append((lower_at[r, i], at[i, c]))
+        # `Sums` returns its results in an order of its own. What comes after a level is numbered in that order, so that
+        # no permutation is needed at run time.
         self._update, self._forward = Sums(list(updates.values())), Sums(list(sinks.values()))
         self.entries_after = [kept[number] for number in self._update.order]
         self.left_after = rest[self._forward.order]
@@ -160,6 +167,8 @@ class _EliminationLevel:
         self._plan_inverse(at, lower_at, near)
 
     def _plan_inverse(self, at: dict[Entry, int], lower_at: dict[Entry, int], near: dict[int, list[int]]) -> None:
+        # The gradient of log det A needs A⁻¹ on the pattern of A alone. These entries follow from those of S⁻¹ on its
+        # pattern, level by level backwards (Takahashi's equations), so that no full inverse is ever made.
         rest_at, lower, chosen = _places(self.entries_after), list(lower_at), list(near)
         self._cross = Sums([[(lower_at[c, i], rest_at[c, r]) for c in near[i]] for r, i in lower])
         cross_at = _places([lower[number] for number in self._cross.order])
@@ -212,6 +221,8 @@ def _independent(graph: np.ndarray, left: np.ndarray) -> list[int]:
 
     Eliminating a coordinate makes neighbours of all its neighbours: those go first that make the fewest new ones.
     """
+    # A level that eliminates few coordinates costs as many operations as one that eliminates most of them: where fewer
+    # than an eighth would go, the rest is dense enough for one call of LAPACK.
     among = graph[np.ix_(left, left)] & ~np.eye(len(left), dtype=bool)
     fill = np.array([row.sum() * (row.sum() - 1) - among[np.ix_(row, row)].sum() for row in among])
     chosen: list[int] = []

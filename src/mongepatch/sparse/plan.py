@@ -1,4 +1,4 @@
-"""All that is decided about a patch before it is used, from the pattern of its Jacobian alone."""
+"""All that is decided about a Jacobian and its Gram matrix JᵀJ beforehand, from the pattern of J alone."""
 
 from functools import cached_property
 
@@ -22,6 +22,8 @@ class JacobianPlan:
     """
 
     def __init__(self, pattern: np.ndarray) -> None:
+        # A plan is static under `jit`. It compares by its pattern and not by identity: tracing the same model again
+        # makes an equal plan, which finds the compiled sampler of the first.
         self.pattern = pattern
         self.colouring = colour(pattern)
         self._key = (pattern.shape, pattern.tobytes())
@@ -35,6 +37,8 @@ class JacobianPlan:
     @cached_property
     def sparse(self) -> "SparsePlan | None":
         """How G = M + α²JᵀJ is taken apart where M is diagonal; None where dense matrices are as good."""
+        # The products in JᵀJ are counted before they are listed: the lists of a dense J would take gigabytes. Small
+        # systems are always taken apart, since a call of LAPACK costs more than they do.
         rows, dimension = self.pattern.shape
         pairs = int((self.pattern.sum(1) ** 2).sum())
         if pairs > _MANY_PAIRS or (pairs > _FEW_PAIRS and 2 * pairs > rows * dimension**2):
@@ -47,6 +51,8 @@ class SparsePlan:
     """Products with a compressed J as sums, and the elimination of matrices with the pattern of JᵀJ."""
 
     def __init__(self, pattern: np.ndarray, index: np.ndarray) -> None:
+        # J is kept as the vector of its coloured products. Which products of its entries make an entry of JᵀJ, of Jv or
+        # of Jᵀw is known from the pattern: each of these is a list of pairs of places for `Sums`.
         self.dimension = dimension = pattern.shape[1]
         columns = [np.flatnonzero(row).tolist() for row in pattern]
         pairs: dict[Entry, list[Entry]] = {(i, i): [] for i in range(dimension)}

@@ -147,7 +147,7 @@ def _best_rank(rows: np.ndarray, slopes: np.ndarray, most: int, before: np.ndarr
 
 
 def _thinned(values: np.ndarray, most: int) -> np.ndarray:
-    """Rows in the order of time, all chains of a draw together, about as many as are worth looking at."""
+    """Rows in the order of time, all chains of a draw together, about as many as are needed."""
     chains, draws, dimension = values.shape
     thinner = values[:: max(1, chains // most), :: max(1, -(-chains * draws // most))]
     return np.asarray(thinner.swapaxes(0, 1).reshape(-1, dimension), np.float64)
