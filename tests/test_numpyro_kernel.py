@@ -134,6 +134,7 @@ def test_arviz_reads_a_run():
     assert np.isfinite(tree["sample_stats"]["energy"]).all()
 
 
+@pytest.mark.slow
 def test_a_run_is_warmed_up_once_and_goes_on(capsys):
     kernel = PatchNUTS(schools, trajectory=mp.Static(3), step_size=0.5)
     mcmc = MCMC(kernel, num_warmup=30, num_samples=5, num_chains=2, chain_method="vectorized", progress_bar=False)

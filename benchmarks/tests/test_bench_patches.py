@@ -125,6 +125,7 @@ def values_of(problem, model):
     return {name: np.asarray(site["value"]) for name, site in trace.items()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_forms_have_the_same_sites(name):
     problem = PROBLEMS[name]

@@ -81,6 +81,7 @@ def write(folder, name, draws=None):
     return free
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_a_posterior_is_loaded_and_maps_draws_both_ways(tmp_path, name):
     free = write(tmp_path, name)

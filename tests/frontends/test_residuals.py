@@ -152,6 +152,7 @@ def test_residuals_have_nearly_the_information_of_the_density(name):
     assert 0.3 < mine / information < 3.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in VECTORS if name not in ("wishart", "ordered", "copies")])
 def test_residuals_of_vectors_are_about_standard_normal(name):
     fn = VECTORS[name]

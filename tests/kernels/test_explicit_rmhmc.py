@@ -41,6 +41,7 @@ def test_the_doubled_map_reverses_and_keeps_volume(metric):
     np.testing.assert_allclose(np.linalg.slogdet(jacobian), (1.0, 0.0), atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_the_middle_follows_the_flow_to_second_order(metric):
     x, noise = (values[0] for values in phase_points("quartic"))

@@ -84,8 +84,8 @@ def test_in_the_euclidean_metric_it_is_the_hmc_of_blackjax():
 @pytest.mark.parametrize(
     ("metric", "scheme", "of_a_step", "of_a_start"),
     [
-        (mp.Euclidean(), "merged", 1, 0),
-        (mp.Euclidean(), "paper", 1, 0),
+        pytest.param(mp.Euclidean(), "merged", 1, 0, marks=pytest.mark.slow),
+        pytest.param(mp.Euclidean(), "paper", 1, 0, marks=pytest.mark.slow),
         (mp.Monge(1.0), "merged", 3, 3),
         (mp.Monge(1.0), "paper", 4, 3),
     ],

@@ -46,6 +46,7 @@ def test_where_the_density_is_flat_or_ends_nothing_breaks():
     assert (walled > 40.0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:At .* too steep:mongepatch.SamplingWarning")  # scales, in a constant metric
 def test_sampling_begins_from_there():
     starts = jnp.full((4, 11), 3.0).at[:, 0].set(jnp.array([14.0, 16.0, 18.0, 12.0]))
