@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Vector
+from mongepatch._typing import AnyVector, Vector
 from mongepatch.frontends.stan.backend import Backend
 
 Number: TypeAlias = jax.Array
@@ -49,7 +49,7 @@ def call(engine: str, function: Function, number: Number, *arrays: jax.Array) ->
     return tuple(made)
 
 
-def draw_of(number: Number, x: Vector, width: int, seed: int) -> Vector:
+def draw_of(number: Number, x: Vector, width: int, seed: int) -> AnyVector:
     """All scalars of a draw at a position. What is random in it is a function of the seed and the position."""
     shape = jax.ShapeDtypeStruct((width,), x.dtype)
     return jax.pure_callback(_constrained, shape, number, jnp.uint32(seed), x, vmap_method="broadcast_all")
