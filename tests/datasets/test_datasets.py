@@ -10,6 +10,7 @@ import threading
 import zipfile
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from helpers import HEAVY, run_python, without
@@ -68,7 +69,7 @@ def test_a_dataset_is_a_target():
     dataset = mp.datasets.load("heart")
     target = dataset.target(prior_variance=25.0)
     assert target.coords["column"] == list(dataset.design_columns)
-    beta = np.linspace(-1.0, 1.0, 14)
+    beta = jnp.linspace(-1.0, 1.0, 14)
     logits = dataset.design @ beta
     expected = dataset.outcomes @ logits - np.logaddexp(0, logits).sum() - 0.5 * beta @ beta / 25
     assert target(beta) == pytest.approx(expected)
