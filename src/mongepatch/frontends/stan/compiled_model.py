@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Vector
+from mongepatch._typing import AnyVector, Vector
 
 ModelId: TypeAlias = jax.Array
 """The id of a model in JAX programs: an array of shape [1]."""
@@ -81,7 +81,7 @@ def call(library: str, function: Function, model_id: ModelId, *arrays: jax.Array
     return tuple(results)
 
 
-def constrained_draw(model_id: ModelId, x: Vector, width: int, seed: int) -> Vector:
+def constrained_draw(model_id: ModelId, x: Vector, width: int, seed: int) -> AnyVector:
     """All scalars of the draw at a position. Its random numbers are a function of the seed and the position."""
     shape = jax.ShapeDtypeStruct((width,), x.dtype)
     return jax.pure_callback(_constrained, shape, model_id, jnp.uint32(seed), x, vmap_method="broadcast_all")
