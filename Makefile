@@ -24,8 +24,8 @@ test: check
 	$(BIN)/pytest -n auto --dist loadfile
 
 test-all: $(VENV)/.installed-external check
-	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow"
-	$(BIN)/pytest -n auto --dist loadfile -m "slow or not slow" external_tests
+	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow"
+	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow" external_tests
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

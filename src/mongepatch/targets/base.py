@@ -6,6 +6,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from mongepatch._typing import AnyVector, LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
@@ -66,9 +67,9 @@ class Target:
 
         return replace(self, residuals=flat_residuals)
 
-    def __call__(self, position: Vector) -> Scalar:
+    def __call__(self, position: Vector | np.ndarray) -> Scalar:
         """The log density at a flat position."""
-        return self.logdensity(position)
+        return self.logdensity(jnp.asarray(position))
 
     def describe(self) -> str:
         """What the target is made of, in words: for a model its random variables, and the residuals they have got."""
