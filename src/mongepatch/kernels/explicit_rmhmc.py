@@ -22,7 +22,6 @@ from mongepatch.kernels.algorithm import Algorithm, algorithm
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Setup, check_needs_trajectory
 from mongepatch.metrics import Metric, hamiltonian
 from mongepatch.trajectories import Static, Transition
-from mongepatch.trajectories.base import classify
 from mongepatch.trajectories.metropolis import metropolis
 from mongepatch.validation import positive_number
 
@@ -73,18 +72,15 @@ class ExplicitRMHMC:
         energies = [hamiltonian(metric, phase.point, phase.velocity) for phase in (start, proposed)]
         spread = [0.5 * sum(dot(d, d) / w**2 for d, w in zip(z.apart(), widths, strict=True)) for z in (first, last)]
         log_ratio = (energies[0] - energies[1]) + (spread[0] - spread[1])
-        failure = classify(log_ratio, proposed, -log_ratio > setup.divergence_threshold)
-        decision = metropolis(accept_key, log_ratio, failure)
-        return Transition(
-            phase=decision.choose(proposed, start),
-            accepted=decision.accepted,
-            acceptance_rate=decision.acceptance_rate,
-            failure=failure,
-            log_ratio=log_ratio,
+        return metropolis(
+            accept_key,
+            start,
+            proposed,
+            log_ratio,
+            setup.divergence_threshold,
             log_volume=metric.log_det(point) - metric.log_det(end),
             n_steps=num_steps,
             n_grad=integrator.n_grad(metric, dimension, num_steps) + metric.cost(dimension).point,
-            extra={},
         )
 
 

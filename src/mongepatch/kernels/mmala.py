@@ -14,7 +14,6 @@ from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Setup
 from mongepatch.metrics import Metric
 from mongepatch.metrics.base import kinetic
 from mongepatch.trajectories import Transition
-from mongepatch.trajectories.base import classify
 from mongepatch.trajectories.metropolis import metropolis
 
 
@@ -46,19 +45,15 @@ class MMALA:
             for place, thrown in ((point, noise), (end, noise_back))
         )
         log_ratio = (end.logdensity - point.logdensity) + (return_ - there)
-        proposed = Phase.start(end, -noise_back)
-        failure = classify(log_ratio, proposed, -log_ratio > setup.divergence_threshold)
-        decision = metropolis(accept_key, log_ratio, failure)
-        return Transition(
-            phase=decision.choose(proposed, Phase.start(point, noise)),
-            accepted=decision.accepted,
-            acceptance_rate=decision.acceptance_rate,
-            failure=failure,
-            log_ratio=log_ratio,
+        return metropolis(
+            accept_key,
+            Phase.start(point, noise),
+            Phase.start(end, -noise_back),
+            log_ratio,
+            setup.divergence_threshold,
             log_volume=jnp.zeros((), x.dtype),
             n_steps=jnp.int32(1),
-            n_grad=jnp.asarray(metric.cost(x.size).point),
-            extra={},
+            n_grad=metric.cost(x.size).point,
         )
 
 

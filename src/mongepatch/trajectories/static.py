@@ -10,7 +10,7 @@ from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey, ScalarLike
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
-from mongepatch.trajectories.base import Dynamics, Transition, classify
+from mongepatch.trajectories.base import Dynamics, Transition
 from mongepatch.trajectories.metropolis import metropolis
 from mongepatch.validation import number_at_least_zero, whole_number
 
@@ -54,16 +54,13 @@ class Static:
         num_steps = self.length(length_key)
         end = dynamics.run(start, num_steps)
         log_ratio = dynamics.level(end).log_ratio(dynamics.level(start))
-        failure = classify(log_ratio, end, -log_ratio > divergence_threshold)
-        decision = metropolis(key, log_ratio, failure)
-        return Transition(
-            phase=decision.choose(end, start),
-            accepted=decision.accepted,
-            acceptance_rate=decision.acceptance_rate,
-            failure=failure,
-            log_ratio=log_ratio,
+        return metropolis(
+            key,
+            start,
+            end,
+            log_ratio,
+            divergence_threshold,
             log_volume=end.log_volume,
             n_steps=num_steps,
             n_grad=end.n_grad,
-            extra={},
         )
