@@ -1,6 +1,8 @@
 """Explicit symplectic steps for Hamiltonians that cannot be split, in a doubled phase space.
 
-The idea is Tao's (2016), its use in sampling that of Cobb et al. (2019).
+The idea is that of Tao, M. (2016). Explicit symplectic approximation of nonseparable Hamiltonians. Physical Review E
+94, 043303. Its use in sampling is that of Cobb, A. D., Baydin, A. G., Markham, A. and Roberts, S. J. (2019).
+Introducing an explicit symplectic integration scheme for Riemannian manifold Hamiltonian Monte Carlo. arXiv:1910.06243.
 
 Two copies of the system, (x, p) and (y, q), move each other: H(x, q) moves p and y, H(y, p) moves q and x, and each of
 these flows is explicit. A binding of strength ω keeps the copies together: it turns their difference in circles.

@@ -145,7 +145,10 @@ class Implicit:
 
 @dataclass(frozen=True)
 class GeneralizedLeapfrog(Implicit):
-    """The leapfrog of Hamiltonians that cannot be split (Girolami and Calderhead 2011).
+    """The leapfrog of Hamiltonians that cannot be split.
+
+    Reference: Girolami, M. and Calderhead, B. (2011). Riemann manifold Langevin and Hamiltonian Monte Carlo methods.
+    Journal of the Royal Statistical Society B 73, 123–214.
 
     p½ = p + ½ε F(x, p½),  x′ = x + ½ε (G⁻¹(x) + G⁻¹(x′)) p½,  p′ = p½ + ½ε F(x′, p½): the first two are implicit.
     """

@@ -50,7 +50,7 @@ class Lagrangian:
 
     Args:
         scheme: "merged" makes one whole kick at the interior points of a trajectory whose length is known: in the Monge
-            metric 1 gradient and 2 Hessian-vector products a step. "paper" makes two half kicks there, at 1 gradient
+            metric 1 gradient and 2 Hessian-vector products per step. "paper" makes two half kicks there, at 1 gradient
             and 3 products. `depart` and `advance`, whose phases must all lie on one orbit, always make two.
     """
 

@@ -1,10 +1,10 @@
 """Riemannian manifold HMC with explicit steps in a doubled phase space, made exact.
 
-Cobb et al. (2019) start two copies of the system at one phase and accept an end by one copy's energy. That map is not
-reversible: its end holds two phases, and only one of them is kept. Here the difference of the copies is a random
-variable like any other: drawn from a narrow Gaussian for every trajectory, and paid for in the acceptance. The middle
-of the copies is the draw. The map of middle and difference is then reversible and preserves volume, and the draw is
-exact whatever the binding and the width.
+Cobb et al. (2019, see `integrators.explicit_symplectic`) start two copies of the system at one phase and accept an end
+by one copy's energy. That map is not reversible: its end holds two phases, and only one of them is kept. Here the
+difference of the copies is a random variable like any other: it is drawn from a narrow Gaussian for every trajectory,
+and its density is a part of the acceptance. The middle of the copies is the draw. The map of middle and difference is
+then reversible and preserves volume, and the draw is exact whatever the binding and the width.
 """
 
 from dataclasses import dataclass

@@ -19,9 +19,9 @@ from mongepatch.trajectories.metropolis import metropolis
 
 @dataclass(frozen=True)
 class MMALA:
-    """A Gaussian proposal a draw, N(x + ½ε²G⁻¹∇ℓ, ε²G⁻¹), and a Metropolis–Hastings test.
+    """A Gaussian proposal per draw, N(x + ½ε²G⁻¹∇ℓ, ε²G⁻¹), and a Metropolis–Hastings test.
 
-    It needs no derivative of the metric: in the Monge metric one gradient a draw and O(D) arithmetic.
+    It needs no derivative of the metric: in the Monge metric one gradient per draw and O(D) arithmetic.
     """
 
     name: ClassVar[str] = "mmala"
@@ -29,7 +29,7 @@ class MMALA:
     def check(self, trajectory: Any) -> None:
         """Raise if there is a trajectory: a draw is one step."""
         if trajectory is not None:
-            raise SettingError('The kernel "mmala" makes one step a draw and takes no trajectory.')
+            raise SettingError('The kernel "mmala" makes one step per draw and takes no trajectory.')
 
     def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
         """One draw."""

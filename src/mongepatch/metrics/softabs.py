@@ -19,7 +19,10 @@ from mongepatch.validation import positive_number
 class SoftAbs(DenseMetric):
     """G = Q diag(λ coth(κλ)) Qᵀ, where −∇²ℓ = Q diag(λ) Qᵀ (Betancourt 2013).
 
-    Needs nothing but the density, and third derivatives of it: D² products with them a bend.
+    Needs nothing but the density, and third derivatives of it: D² products with them per bend.
+
+    Reference: Betancourt, M. (2013). A general metric for Riemannian manifold Hamiltonian Monte Carlo. Geometric
+    Science of Information, LNCS 8085.
 
     Args:
         kappa: κ > 0, how hard the absolute value is. Eigenvalues much larger than 1/κ keep their size and lose their

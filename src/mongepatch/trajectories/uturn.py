@@ -29,6 +29,10 @@ def turned(rule: Rule, first: Leaf, last: Leaf, rho: Vector, direction: ScalarLi
     generalized, extended: v·ρ ≤ 0 at one of the ends (Betancourt 2013).
     trapezoid: the same with both ends counted half in ρ, as NumPyro and BlackJAX do.
     chord: p·(x_last − x_first) ≤ 0 at one of the ends (Hoffman and Gelman 2014).
+
+    References: Betancourt, M. (2013). Generalizing the No-U-Turn sampler to Riemannian manifolds. arXiv:1304.1920.
+    Hoffman, M. D. and Gelman, A. (2014). The No-U-Turn sampler: adaptively setting path lengths in Hamiltonian Monte
+    Carlo. Journal of Machine Learning Research 15, 1593–1623.
     """
     if rule == "chord":
         way = direction * (last.position - first.position)
