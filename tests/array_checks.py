@@ -10,7 +10,7 @@ from typing import get_args, get_origin
 from beartype import BeartypeConf, beartype
 from jaxtyping import AbstractArray
 
-_CONF = BeartypeConf(is_pep484_tower=True)  # a whole number is a float, as it is for mypy
+_CONF = BeartypeConf(is_pep484_tower=True)  # an integer is a float, as it is for mypy
 
 
 def check_arrays(function):

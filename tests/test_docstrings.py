@@ -1,7 +1,6 @@
 """Every public function and class has a docstring with an example, and the examples run."""
 
 import doctest
-import importlib.util
 import inspect
 
 import jax
@@ -13,7 +12,8 @@ import mongepatch as mp
 
 # Protocols, results and errors are not called by users; classes of this kind are made by other functions.
 NOT_CALLED = {"Algorithm", "Failure", "Info", "Marginal", "Metric", "Path", "SamplingWarning", "State", "Truth"}
-NEEDS = {"from_pymc": "pymc", "sample_pymc": "pymc", "from_stan": "stan"}
+OTHERS = {"mongepatch.from_pymc", "mongepatch.sample_pymc", "mongepatch.from_stan"}
+"""Examples that need PyMC or Stan: `external_tests` runs them."""
 
 
 def public():
@@ -28,16 +28,24 @@ def public():
 PUBLIC = dict(public())
 
 
-@pytest.mark.parametrize("name", PUBLIC)
+def examples(name):
+    globs = {"jax": jax, "jnp": jnp, "np": np, "mp": mp}
+    found = doctest.DocTestFinder(recurse=False).find(PUBLIC[name], globs=globs)
+    assert any(example.examples for example in found), f"{name} has no example in its docstring"
+    return found
+
+
+def run_examples(name):
+    for example in examples(name):
+        assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OTHERS))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # examples are short runs
 def test_examples_run(name):
-    needed = NEEDS.get(name.rsplit(".", maxsplit=1)[-1])
-    examples = doctest.DocTestFinder(recurse=False).find(
-        PUBLIC[name], globs={"jax": jax, "jnp": jnp, "np": np, "mp": mp}
-    )
-    assert any(example.examples for example in examples), f"{name} has no example in its docstring"
-    if needed is not None and importlib.util.find_spec(needed) is None:
-        pytest.skip(f"{needed} is not installed")
-    for example in examples:
-        results = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example)
-        assert not results.failed
+    run_examples(name)
+
+
+@pytest.mark.parametrize("name", sorted(OTHERS))
+def test_there_are_examples_of_what_needs_other_libraries(name):
+    assert examples(name)

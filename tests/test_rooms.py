@@ -1,4 +1,4 @@
-"""Rooms of the package import only what the table in docs/design.md lets them, and nothing imports the benchmarks."""
+"""Rooms of the package import only what the table in docs/design.md lets them."""
 
 import ast
 import re

@@ -10,7 +10,7 @@ from mongepatch._typing import Scalar
 
 
 def floats(values: Any) -> jax.Array:
-    """An array of the data in the precision of the run; whole numbers too, so that arithmetic is of one kind."""
+    """An array of the data in the precision of the run; integers too, so that arithmetic is of one kind."""
     return jnp.asarray(np.asarray(values, float))
 
 

@@ -18,7 +18,7 @@ class ToBeFound:
     choice: str = "auto"
     """What the user gave: "auto", or the kind of value to find."""
 
-    def check(self, dimension: int) -> NoReturn:
+    def check(self, dimension: int | None = None) -> NoReturn:
         """Raise: nothing can be computed with it."""
         raise MetricError(
             f'{self.name}="{self.choice}" is found by the warm-up of mp.sample; elsewhere, and with warmup=0, give '
@@ -26,7 +26,7 @@ class ToBeFound:
         )
 
 
-def check_found(value: Any, dimension: int) -> None:
+def check_found(value: Any) -> None:
     """Raise if a value is still to be found."""
     if isinstance(value, ToBeFound):
-        value.check(dimension)
+        value.check()

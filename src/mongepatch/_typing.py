@@ -45,7 +45,7 @@ ScalarLike: TypeAlias = Scalar | float
 """One number, as an array or as Python writes it."""
 
 CountLike: TypeAlias = Count | int
-"""The same of a whole number."""
+"""The same of an integer."""
 
 PyTree: TypeAlias = Any
 """Any nesting of dicts, tuples and dataclasses of arrays: a model's parameters as their author wrote them."""

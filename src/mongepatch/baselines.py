@@ -53,7 +53,7 @@ def nuts(
         draws: draws of each chain to keep.
         warmup: draws of each chain to adapt in, which are thrown away. With fewer than 20 the mass is not adapted.
         chains: number of chains.
-        seed: a whole number, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`.
         target_acceptance: the acceptance rate that the step size is adapted to.
         max_depth: how often a trajectory may be doubled.
         dense_mass: whether to adapt a dense mass matrix in the place of a diagonal one.
@@ -101,7 +101,7 @@ def hmc(
         draws: draws of each chain to keep.
         warmup: draws of each chain to adapt in, which are thrown away. With fewer than 20 the mass is not adapted.
         chains: number of chains.
-        seed: a whole number, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`.
         target_acceptance: the acceptance rate that the step size is adapted to.
         dense_mass: whether to adapt a dense mass matrix in the place of a diagonal one.
 

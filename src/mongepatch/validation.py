@@ -12,18 +12,18 @@ from mongepatch.errors import MongepatchError, SettingError
 
 
 def whole_number(name: str, value: Any, *, least: int = 1) -> int:
-    """A whole number of at least `least`."""
+    """An integer of at least `least`."""
     try:
         count = operator.index(value)
     except TypeError as error:
-        raise SettingError(f"{name} must be a whole number; it is {value!r}.") from error
+        raise SettingError(f"{name} must be an integer; it is {value!r}.") from error
     if count < least:
         raise SettingError(f"{name} must be at least {least}; it is {count}.")
     return count
 
 
 def real_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
-    """One finite number, as an array; a traced one passes unseen."""
+    """One finite number, as an array; a traced one is not checked."""
     try:
         number = jnp.asarray(value)
     except (TypeError, ValueError) as cause:

@@ -331,7 +331,7 @@ def test_of_a_matrix_that_is_not_symmetric_the_symmetric_part_is_used():
         mp.Fisher.logistic(np.ones((3, 2))),
         mp.Fisher.gaussian(lambda x: x**2, noise_sd=np.array([1.0, 2.0]), prior_precision=1.0),
     ],
-    ids=["dense", "whole numbers", "fisher", "logistic", "gaussian"],
+    ids=["dense", "integers", "fisher", "logistic", "gaussian"],
 )
 @pytest.mark.parametrize("kernel", slow_but(["lmc", "rmhmc"], "lmc"))
 def test_functions_in_double_precision_serve_positions_in_single(metric, kernel):

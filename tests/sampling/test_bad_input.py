@@ -111,7 +111,7 @@ def test_starting_points_of_some_chains_only():
         ({"step_size": "auto"}, "step_size must be a number"),
         ({"step_size": "0.1"}, "step_size must be a number"),
         ({"chains": 0}, "chains must be at least 1; it is 0"),
-        ({"chains": 2.5}, "chains must be a whole number"),
+        ({"chains": 2.5}, "chains must be an integer"),
         ({"draws": 0}, "draws must be at least 1"),
         ({"warmup": -1}, "warmup must be at least 0"),
         ({"init_spread": -1.0}, "init_spread must be at least 0"),
@@ -120,7 +120,7 @@ def test_starting_points_of_some_chains_only():
         ({"seed": jax.random.split(jax.random.key(0))}, "one jax"),
         ({"scheme": "leapfrog"}, "scheme must be one of"),
         ({"trajectory": 10}, r"such as mp\.Static\(20\) or mp\.NUTS\(\); it is 10"),
-        ({"seed": 0.5}, r"seed must be a whole number of at most 64 bits or one jax\.random\.key"),
+        ({"seed": 0.5}, r"seed must be an integer of at most 64 bits or one jax\.random\.key"),
     ],
 )
 def test_settings_out_of_range(overrides, message):

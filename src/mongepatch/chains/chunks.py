@@ -1,11 +1,12 @@
 """The compiled part of a run: some draws of all chains, in lockstep."""
 
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, CountLike, Positions, PRNGKey, Scalar, ScalarLike
+from mongepatch._typing import Count, Positions, PRNGKey, Scalar, ScalarLike
 from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
@@ -43,30 +44,8 @@ class Chunk(NamedTuple):
     info: Info
 
 
+@partial(jit, static_argnames=("kernel", "capacity"))
 def run_chunk(
-    key: PRNGKey,
-    points: Any,
-    policy: P,
-    first: CountLike,
-    count: CountLike,
-    density: Program,
-    tuning: Tuning,
-    *,
-    kernel: Kernel,
-    capacity: int,
-) -> tuple[Any, P, Chunk]:
-    """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
-
-    The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
-    into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
-    """
-    made: tuple[Any, P, Chunk] = _compiled(
-        key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
-    )
-    return made
-
-
-def _chunk(
     key: PRNGKey,
     points: Any,
     policy: P,
@@ -78,6 +57,11 @@ def _chunk(
     kernel: Kernel,
     capacity: int,
 ) -> tuple[Any, P, Chunk]:
+    """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
+
+    The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
+    into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
+    """
     chain_key, length_key = jax.random.split(key)
     chains = points.logdensity.shape[0]
 
@@ -103,12 +87,9 @@ def _chunk(
     return result
 
 
-_compiled = jit(_chunk, static_argnames=("kernel", "capacity"))
-
-
 def compiled_programs() -> int:
     """How many samplers have been compiled so far."""
-    return int(_compiled._cache_size())  # jit's own count, which has no other name
+    return int(run_chunk._cache_size())  # jit's own count, which has no other name
 
 
 @jit

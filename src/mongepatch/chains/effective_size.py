@@ -15,11 +15,14 @@ def smallest_ess(draws: np.ndarray, methods: Sequence[str] = ("bulk", "tail")) -
 
     Every quantity is judged by each of ArviZ's `methods`, and its squares around the mean by the first of them.
     Trajectories of a fixed length often make negatively correlated draws. Their bulk size exceeds the number of draws,
-    while tails and squares lag behind. It is 0 where a quantity does not move, and where there are fewer than 4 draws.
+    while tails and squares lag behind. It is 0 where a quantity does not move, without quantities, and with
+    fewer than 4 draws.
     """
     squares = (draws - draws.mean(axis=(0, 1))) ** 2
     with_squares = np.concatenate([draws, squares], axis=-1)
-    if draws.shape[1] < 4 or not np.isfinite(with_squares).all() or not (np.ptp(with_squares, axis=(0, 1)) > 0).all():
+    if draws.shape[1] < 4 or not draws.size or not np.isfinite(with_squares).all():
+        return 0.0
+    if not (np.ptp(with_squares, axis=(0, 1)) > 0).all():
         return 0.0
     ess = require("arviz_stats.base", "sample", "An effective sample size").array_stats.ess
 

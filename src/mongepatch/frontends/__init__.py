@@ -50,10 +50,13 @@ def from_pymc(model: Any) -> Target:
     with the same table of distributions as for NumPyro, and `Target.describe()` lists the residuals of each variable.
 
     Example:
+        >>> import pymc as pm
         >>> with pm.Model() as model:
         ...     mu = pm.Normal("mu", 0, 5)
         ...     pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
-        >>> tree = mp.sample(mp.from_pymc(model))
+        >>> target = mp.from_pymc(model)
+        >>> target.dimension  # then mp.sample(target)
+        1
 
     Raises:
         ModelError: the model has no free variables, or has one that cannot be sampled.
@@ -81,7 +84,9 @@ def from_stan(
 
     Example:
         >>> code = "data { vector[3] y; } parameters { real mu; } model { mu ~ normal(0, 5); y ~ normal(mu, 1); }"
-        >>> tree = mp.sample(mp.from_stan(code, {"y": [1.2, 0.4, 2.1]}))
+        >>> target = mp.from_stan(code, {"y": [1.2, 0.4, 2.1]})
+        >>> target.dimension  # then mp.sample(target)
+        1
 
     Args:
         program: the code of a Stan program, or the path of a `.stan` file.

@@ -1,6 +1,7 @@
 """Kernels for users who write their own loop, in the shape of BlackJAX's samplers: pytrees outside, flat inside.
 
-This is the one place where parameters are flattened, and where a metric is fitted to their dimension and precision.
+Of the kernels, this is the one place where parameters are flattened, and where a metric is fitted to their dimension
+and precision.
 """
 
 from collections.abc import Callable
@@ -97,7 +98,7 @@ def algorithm(
 
 
 def _check_start(point: Any) -> None:
-    """Raise if a chain cannot leave its starting point; one that is traced passes unseen."""
+    """Raise if a chain cannot leave its starting point; a traced one is not checked."""
     if not is_concrete(point.logdensity):
         return
     if not jnp.isfinite(point.logdensity):

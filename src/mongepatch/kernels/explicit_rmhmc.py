@@ -50,7 +50,7 @@ class ExplicitRMHMC:
         """Raise unless the trajectory is a static one: the doubled orbit is not one of phases."""
         check_needs_trajectory(self.name, trajectory)
         if not isinstance(trajectory, Static):
-            raise SettingError(f'The kernel "{self.name}" needs a mp.Static trajectory; it is {trajectory!r}.')
+            raise SettingError(f'The kernel "{self.name}" needs an mp.Static trajectory; it is {trajectory!r}.')
 
     def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
         """One draw."""

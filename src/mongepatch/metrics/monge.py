@@ -77,7 +77,7 @@ class Monge:
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension, or anything is unknown."""
-        check_found(self.alpha, dimension)
+        check_found(self.alpha)
         self.inverse_mass.check(dimension)
 
     def at(self, logdensity: LogDensity, position: Vector) -> tuple[MongePoint, MongeSlope]:

@@ -156,9 +156,9 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
     def _next(self, state: PatchState) -> PatchState:
         next_key, key = jax.random.split(state.rng_key)
         adapt_state, x = state.adapt_state, _flat(self.target, state.z)
-        metric = self._metric_with(adapt_state.inverse_mass_matrix)
+        metric = fitted(self._metric_with(adapt_state.inverse_mass_matrix), x)
         point, _ = metric.at(self.target, x)  # made anew, since in warm-up the metric changes
-        setup = Setup(self.target, fitted(metric, x), adapt_state.step_size, self._trajectory)
+        setup = Setup(self.target, metric, adapt_state.step_size, self._trajectory)
         after, info = draw(LMC(), key, point, setup)
         accept_prob = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
         adapting, adapt = state.i < self._num_warmup, self._adapt

@@ -46,7 +46,7 @@ def walnuts(density: WalnutsDensity, dimension: int, *, draws: int, warmup: int,
         draws: of each chain to keep.
         warmup: of each chain, before.
         chains: how many.
-        seed: a whole number.
+        seed: an integer.
     """
     walnutpie = require("walnutpie", "peers", "WALNUTS")
     started = time.perf_counter()

@@ -10,6 +10,7 @@ from mongepatch._typing import AnyVector, LogDensity, Positions, Scalar, Vector
 from mongepatch.errors import LogDensityError, MetricError, ParameterError, SettingError
 from mongepatch.metrics import Metric, Patch, fitted
 from mongepatch.metrics.patch.residuals import Residuals
+from mongepatch.program import jit
 from mongepatch.targets import Target
 from mongepatch.warmup import ToFind
 
@@ -42,7 +43,7 @@ def traced_residuals(residuals: Callable[[Vector], AnyVector], position: jax.Sha
 
 def check_residuals(residuals: Residuals, positions: Positions) -> None:
     """Raise unless residuals are finite where chains start."""
-    finite = np.isfinite(jax.vmap(residuals)(positions)).all(axis=0)
+    finite = np.isfinite(jit(jax.vmap(residuals))(positions)).all(axis=0)
     if not finite.all():
         raise MetricError(
             "residuals are not finite at the starting points, though the log density is: "

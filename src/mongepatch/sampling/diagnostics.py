@@ -101,8 +101,8 @@ def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[
         trust = "The run must not be trusted: " if unsolved > MAX_UNSOLVED_FRACTION * total else ""
         yield (
             f"{trust}{unsolved:,} of {total:,} trajectories had an implicit step that could not be solved "
-            f"({non_convergent:,}) or did not lead back ({non_reversible:,}). They were rejected, so draws are missing "
-            "where that happens. Try a smaller step_size."
+            f"({non_convergent:,}) or was not reversible ({non_reversible:,}). They were rejected, so draws are "
+            "missing where that happens. Try a smaller step_size."
         )
 
 
@@ -143,7 +143,7 @@ def _moving(posterior: "Dataset") -> "Dataset":
 
 
 def _enough(tree: "DataTree") -> bool:
-    """Whether there are draws enough to look at how they hang together."""
+    """Whether there are enough draws to estimate autocorrelation."""
     stats = tree["sample_stats"].to_dataset()
     return stats.sizes["draw"] >= MIN_DRAWS and bool(stats["accepted"].any())
 
@@ -176,5 +176,5 @@ def _heavy_energy(tree: "DataTree") -> Iterator[str]:
     if least < MIN_BFMI:
         yield (
             f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {MIN_BFMI}): the tails are "
-            "heavier than momenta can follow, and may be missing. Try another parametrisation, or more draws."
+            "too heavy for the energy to mix, and may be missing. Try another parametrisation, or more draws."
         )

@@ -129,7 +129,7 @@ def _check_slope(position: Vector, density: Program) -> None:
     if not gradients.any() and np.ptp(values) > 0:
         raise LogDensityError(
             "The log density changes from point to point but its gradient is 0 everywhere: it is not differentiable. "
-            "Look for rounding, casts to whole numbers, or jax.lax.stop_gradient."
+            "Look for rounding, casts to integers, or jax.lax.stop_gradient."
         )
 
 

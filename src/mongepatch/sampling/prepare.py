@@ -81,7 +81,7 @@ def prepare(
         target: a log density, or a `Target`.
         init: one starting point, or one for each chain.
         chains: number of chains.
-        seed: a whole number, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`.
         spread: `init_spread`.
         per_chain: `init_per_chain`.
         residuals: a residual map of the user's own.
@@ -89,7 +89,7 @@ def prepare(
         coords: labels along those dimensions.
         dtype: precision of flat positions, where it is not that of `init`.
     """
-    require("arviz_base", "sample", "mongepatch.sample")
+    require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
     spread = float(number_at_least_zero("init_spread", spread))
     keys = Keys(*jax.random.split(_key_of(seed), 3))
@@ -108,7 +108,7 @@ def prepare(
 
 
 def _key_of(seed: Any) -> PRNGKey:
-    """A key from a whole number, or a key as it is."""
+    """A key from an integer, or a key as it is."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
         return seed
     if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.ndim == 1:
@@ -117,7 +117,7 @@ def _key_of(seed: Any) -> PRNGKey:
         return jax.random.key(operator.index(seed))
     except (TypeError, OverflowError) as error:
         raise SettingError(
-            f"seed must be a whole number of at most 64 bits or one jax.random.key; it is {seed!r}."
+            f"seed must be an integer of at most 64 bits or one jax.random.key; it is {seed!r}."
         ) from error
 
 

@@ -87,7 +87,7 @@ def sample(
         draws: draws of each chain to keep.
         warmup: draws of each chain to make first, in which all that is not given is found.
         chains: number of chains.
-        seed: a whole number, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.

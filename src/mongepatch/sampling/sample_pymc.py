@@ -17,11 +17,12 @@ def sample_pymc(
     """Draw from a PyMC model, like `pymc.sample`.
 
     Example:
+        >>> import pymc as pm
         >>> with pm.Model() as model:
         ...     mu = pm.Normal("mu", 0, 5)
         ...     pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
         ...     tree = mp.sample_pymc(draws=500, tune=500, random_seed=1)
-        >>> tree = mp.sample_pymc(model=model, chains=8)
+        >>> tree = mp.sample_pymc(model=model, tune=300, progress=False)
 
     Args:
         draws: number of draws per chain to keep.

@@ -75,7 +75,7 @@ def _apply(equation: Any, inputs: list[Dependence], exact: bool) -> list[Depende
     if name == "scan" and small and 0 < _turns(equation) <= _MOST_OPERATIONS:
         return _scan(equation, inputs, exact)
     if exact and not any(np.issubdtype(result.dtype, np.inexact) for result in results):
-        return [Dependence(result.shape) for result in results]  # comparisons and whole numbers have no derivative
+        return [Dependence(result.shape) for result in results]  # comparisons and integers have no derivative
     tables = RULES[name](equation, inputs, dimension) if name in RULES and small else None
     if tables is None:
         union = np.any([given.table(dimension).reshape(-1, dimension).any(0) for given in inputs], axis=0)

@@ -22,7 +22,7 @@ class Static:
 
     Args:
         num_steps: the longest trajectory, in steps.
-        jitter: between 0 and 1. The number of steps is uniform on the whole numbers from (1 − jitter) · num_steps, at
+        jitter: between 0 and 1. The number of steps is uniform on the integers from (1 − jitter) · num_steps, at
             least 1, to num_steps: 0 keeps it fixed, 1 draws it from 1 … num_steps. Some jitter keeps a trajectory
             from closing on itself in directions whose period it happens to match.
 

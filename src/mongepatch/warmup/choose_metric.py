@@ -85,18 +85,18 @@ def monge_alpha(curvature: Curvature) -> tuple[float, str]:
 
 
 def _try_monge(state: WarmupState) -> str:
-    flat: Any = state.tuning.metric
+    euclidean: Any = state.tuning.metric
     rows, density = state.recent_positions(), state.runner.density
     if not twice_differentiable(density, rows[0]):
         return "metric Euclidean: the density is not twice differentiable in JAX"
-    alpha, reason = monge_alpha(curvature_of(rows, density, flat.inverse_mass))
+    alpha, reason = monge_alpha(curvature_of(rows, density, euclidean.inverse_mass))
     if alpha == 0.0:
         return f"metric Euclidean: {reason}"
-    state.change(state.tuning._replace(metric=Monge(alpha, flat.inverse_mass)))
+    state.change(state.tuning._replace(metric=Monge(alpha, euclidean.inverse_mass)))
     return f"metric Monge, α = {alpha:.2g}: {reason}"
 
 
-def _try_patch(state: WarmupState, to_find: ToFind, flat: TrialStatistics, draws: int) -> str:
+def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatistics, draws: int) -> str:
     """Try the patch where chains are in trouble or the curvature varies, and keep it where it is right or makes more.
 
     Chains in the Euclidean metric may never see the places that are too steep for them, and look fine. Steps of the
@@ -104,7 +104,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, flat: TrialStatistics, draws
 
     Returns what to say; nothing where it was not tried.
     """
-    if not (flat.diverges or flat.too_slow_to_tell or _curvature_varies(state)):
+    if not (euclidean_trial.diverges or euclidean_trial.too_slow_to_tell or _curvature_varies(state)):
         return ""
     tuning, step_size, acceptance = state.tuning, state.step_size, state.target_acceptance
     euclidean: Any = tuning.metric
@@ -116,18 +116,20 @@ def _try_patch(state: WarmupState, to_find: ToFind, flat: TrialStatistics, draws
     state.change(tuning._replace(metric=patch, trajectory=trajectory))
     adapt_step_size_and_mass(state, to_find, draws)
     state.finish_step_size()
-    bent = run_trial(state, flat.record.position.shape[1])
+    patch_trial = run_trial(state, euclidean_trial.record.position.shape[1])
     unstable = unstable_fraction(state.recent_positions(), state.runner.density, euclidean.inverse_mass, step_size)
     if unstable > MAX_UNSTABLE_FRACTION:
         return f"metric Patch: {unstable:.1%} of the draws lie where the density is too steep for a constant metric"
-    if flat.diverges and bent.diverging_fraction < flat.diverging_fraction:
+    if euclidean_trial.diverges and patch_trial.diverging_fraction < euclidean_trial.diverging_fraction:
         return (
-            f"metric Patch: {bent.diverging_fraction:.1%} of its trajectories diverge, "
-            f"{flat.diverging_fraction:.1%} in a constant metric"
+            f"metric Patch: {patch_trial.diverging_fraction:.1%} of its trajectories diverge, "
+            f"{euclidean_trial.diverging_fraction:.1%} in a constant metric"
         )
-    if flat.too_slow_to_tell:  # a patch that is no better costs time, where a constant metric may cost the answer
+    if (
+        euclidean_trial.too_slow_to_tell
+    ):  # a patch that is no better costs time, where a constant metric may cost the answer
         return "metric Patch: Euclidean chains mixed too slowly to estimate their effective size"
-    if bent.ess_per_second > _PATCH_GAIN * flat.ess_per_second:
+    if patch_trial.ess_per_second > _PATCH_GAIN * euclidean_trial.ess_per_second:
         return "metric Patch: it gave more effective draws per second in a trial than a constant metric"
     state.set_target_acceptance(acceptance)
     state.change(tuning, step_size)

@@ -18,7 +18,7 @@ from mongepatch.warmup.inverse_mass import initial_inverse_mass
 MetricName: TypeAlias = Literal["auto", "euclidean", "monge", "patch"]
 TrajectoryName: TypeAlias = Literal["auto", "nuts", "static"]
 KernelName: TypeAlias = Literal["lmc", "rmhmc", "explicit-rmhmc", "mmala"]
-Residuals: TypeAlias = Callable[[Vector], AnyVector]
+ResidualMap: TypeAlias = Callable[[Vector], AnyVector]
 
 CAREFUL_ACCEPTANCE = 0.9
 """The acceptance rate to adapt to where trajectories diverge and no other metric is chosen."""
@@ -59,9 +59,9 @@ _OTHERS = Policy(
 )
 
 
-def policy_of(metric: Metric | type[Metric]) -> Policy:
+def policy_of(metric: Metric) -> Policy:
     """How warm-up treats this metric."""
-    return _POLICIES.get(metric if isinstance(metric, type) else type(metric), _OTHERS)
+    return next((policy for kind, policy in _POLICIES.items() if isinstance(metric, kind)), _OTHERS)
 
 
 DEFAULT_ACCEPTANCE = _OTHERS.target_acceptance
@@ -74,12 +74,12 @@ class ToFind(NamedTuple):
     inverse_mass: Structure | None = None
     """Structure of the M⁻¹ to be found; None where it is given."""
     metric: bool = False
-    """Whether to choose a metric: Euclidean, or Monge or a patch where trajectories diverge."""
+    """Whether to choose a metric: Euclidean, or the Monge metric or a patch where they pay."""
     alpha: bool = False
     """Whether α is to be found in any case."""
     trajectory: bool = False
     """Whether the length of static trajectories is to be found; where chains begin with NUTS, whether to use them."""
-    residuals: Residuals | None = None
+    residuals: ResidualMap | None = None
     """What a patch could be made from."""
 
     @property
@@ -113,7 +113,7 @@ def takes_residuals(metric: Any) -> bool:
 
 
 def parse_tuning(
-    metric: Any, trajectory: Any, kernel: Kernel, dimension: int, residuals: Residuals | None = None
+    metric: Any, trajectory: Any, kernel: Kernel, dimension: int, residuals: ResidualMap | None = None
 ) -> tuple[Tuning, ToFind]:
     """Tuning parameters to begin with, and what is to be found about them."""
     choose = isinstance(metric, str) and metric == "auto"
@@ -123,14 +123,15 @@ def parse_tuning(
     return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals)
 
 
-def _metric_of_name(name: str, residuals: Residuals | None) -> Metric:
+def _metric_of_name(name: str, residuals: ResidualMap | None) -> Metric:
     """The metric that a name stands for."""
     if name not in get_args(MetricName):
         raise MetricError(f"metric must be a metric or one of {get_args(MetricName)}; it is {name!r}.")
     if name == "patch":
         if residuals is None:
             raise MetricError(
-                'metric="patch" needs a residual map: give residuals=f, or a model by mp.from_numpyro, which has one.'
+                'metric="patch" needs a residual map: give residuals=f, or a model by mp.from_numpyro or mp.from_pymc, '
+                "which has one."
             )
         return Patch(residuals, "auto", "auto")
     return Monge("auto", "auto") if name == "monge" else Euclidean("auto")

@@ -26,7 +26,16 @@ class WarmupState:
     """
 
     def __init__(
-        self, runner: Runner, points: Any, tuning: Tuning, key: PRNGKey, policy: Any, acceptance: float
+        self,
+        runner: Runner,
+        points: Any,
+        tuning: Tuning,
+        key: PRNGKey,
+        policy: Any,
+        *,
+        acceptance: float,
+        fixed_acceptance: bool,
+        keep: bool,
     ) -> None:
         self.runner, self.points, self.tuning, self.policy = runner, points, tuning, policy
         self.target_acceptance = acceptance
@@ -38,7 +47,7 @@ class WarmupState:
         self.n_grad = 0
         """Gradient-equivalents so far, of all chains."""
         self._key, self._searches = key, 0
-        self._keeps_all, self._fixed_acceptance, self._transient = False, True, True
+        self._keeps_all, self._fixed_acceptance, self._transient = keep, fixed_acceptance, True
 
     @classmethod
     def begin(
@@ -66,14 +75,14 @@ class WarmupState:
             keep: whether to keep the draws of all of warm-up.
         """
         tuning = tuning._replace(divergence_threshold=_INITIAL_DIVERGENCE_THRESHOLD)
-        dtype = points.logdensity.dtype
-        if step_size is not None:
-            state = cls(runner, points, tuning, key, FixedStepSize(jnp.asarray(step_size, dtype)), acceptance)
-        else:
+        policy = None if step_size is None else FixedStepSize(jnp.asarray(step_size, points.logdensity.dtype))
+        if policy is None:
             points = points_at(ascend(points.position, runner.density), runner.density, tuning.metric)
-            state = cls(runner, points, tuning, key, None, acceptance)
+        state = cls(
+            runner, points, tuning, key, policy, acceptance=acceptance, fixed_acceptance=fixed_acceptance, keep=keep
+        )
+        if policy is None:
             state._adapt_around(state._reasonable_step_size(1.0))
-        state._fixed_acceptance, state._keeps_all = fixed_acceptance, keep
         return state
 
     def run(self, draws: int) -> Record:

@@ -52,7 +52,7 @@ def data_from(data: Any) -> dict[str, Any]:
 
 
 def json_of(data: Mapping[str, Any]) -> str:
-    """Data in Stan's JSON format: arrays as lists, and booleans as whole numbers."""
+    """Data in Stan's JSON format: arrays as lists, and booleans as integers."""
     try:
         return json.dumps({name: _as_json(value) for name, value in data.items()})
     except (TypeError, ValueError) as error:

@@ -106,7 +106,7 @@ class Patch:
 
     def check(self, dimension: int) -> None:
         """Raise `MetricError` if the inverse mass has another dimension, residuals are none, or anything is unknown."""
-        check_found(self.alpha, dimension)
+        check_found(self.alpha)
         self.inverse_mass.check(dimension)
         self.residuals.plan(dimension)
 

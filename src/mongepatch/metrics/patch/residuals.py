@@ -53,7 +53,7 @@ class Residuals(TracedFunction):
         return traced.plan(position.size).colouring.compressed(traced, position)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Any]:
-        """As for any field, with the plan as structure."""
+        """As for any traced function, with the plan as structure."""
         children, structure = super().tree_flatten()
         return children, (*structure, self._plan)
 
