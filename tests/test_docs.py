@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import arviz_stats
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -83,7 +84,7 @@ def test_the_metric_of_the_docs_is_exact(capsys):
     v = namespace["tree"]["posterior"]["v"]
     assert abs(v.mean().item()) < 4 * arviz_stats.mcse(v).item()
     assert abs(v.std().item() - 3.0) < 4 * arviz_stats.mcse(v, method="sd").item()
-    point, _ = namespace["decay"].at(lambda x: -0.5 * x @ x, np.zeros(2))
+    point, _ = namespace["decay"].at(lambda x: -0.5 * x @ x, jnp.zeros(2))
     assert np.isfinite(point.factor).all()
     capsys.readouterr()
     exec(block, namespace)
