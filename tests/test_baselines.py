@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import run_python, slow_but, without
+from helpers import run_python, without
 
 import mongepatch as mp
 from mongepatch import baselines
@@ -49,7 +49,8 @@ def tree_of(name):
     return METHODS[name](gaussian, INIT, **settings)
 
 
-@pytest.mark.parametrize("name", slow_but(METHODS, "nuts"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", METHODS)
 def test_moments_of_a_correlated_gaussian(name):
     tree = tree_of(name)
     posterior, stats = tree["posterior"], tree["sample_stats"]

@@ -7,6 +7,7 @@ import arviz_stats
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 
 import mongepatch as mp
 from mongepatch.frontends.residuals import families
@@ -21,7 +22,7 @@ def python_blocks(page):
 PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md")
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", slow_but(PAGES, "README.md", "docs/metrics.md"))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # runs are short
 def test_pages_run(page, monkeypatch):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""

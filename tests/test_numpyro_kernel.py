@@ -58,6 +58,7 @@ def test_draws_are_of_the_posterior(chain_method, chains):
         assert "steps of size" in mcmc.sampler.get_diagnostics_str(mcmc.last_state)
 
 
+@pytest.mark.slow
 def test_the_next_run_has_its_own_data():
     def normal(y):
         x = numpyro.sample("x", dist.Normal(0.0, 10.0))

@@ -10,6 +10,8 @@ from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
 
+pytestmark = pytest.mark.slow  # whole commands
+
 
 def invoke(*arguments):
     done = CliRunner().invoke(app, arguments, catch_exceptions=False)

@@ -198,6 +198,7 @@ def test_the_summary_takes_the_best_peer_that_is_right(capsys):
     assert "none is right" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     figures = tmp_path / "figures.json"

@@ -94,6 +94,7 @@ def far(dimension):
     return jnp.concatenate([corners, rng.uniform(-40, 40, (30, dimension))])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VECTORS)
 def test_residuals_of_vectors_are_finite_to_the_far_tails(name):
     target = target_of(VECTORS[name])

@@ -78,7 +78,7 @@ def there_and_back(name, base, scheme):
     return over_alphas(name, base, scheme, look)
 
 
-@SCHEMES
+@MERGED_FIRST
 @CASES
 def test_log_volume_is_the_log_determinant_of_the_trajectory(name, base, scheme):
     log_volume, expected, _ = there_and_back(name, base, scheme)

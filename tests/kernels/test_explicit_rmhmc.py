@@ -74,7 +74,7 @@ def test_cost_counts_three_forces_a_step():
 
 
 def test_settings_are_checked():
-    with pytest.raises(mp.SettingError, match=r"needs a mp\.Static trajectory"):
+    with pytest.raises(mp.SettingError, match=r"needs an mp\.Static trajectory"):
         mp.explicit_rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.NUTS())
     with pytest.raises(mp.SettingError, match="binding must be above 0"):
         mp.explicit_rmhmc(DENSITY, mp.Monge(1.0), 0.1, mp.Static(3), binding=0.0)

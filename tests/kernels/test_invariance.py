@@ -67,7 +67,6 @@ FAST = {
     "lmc-merged-Euclidean-NUTS",
     "lmc-merged-Patch-NUTS",
     "rmhmc-GeneralizedLeapfrog-Monge-Static",
-    "rmhmc-GeneralizedLeapfrog-Patch-Static",
     "rmhmc-ImplicitMidpoint-Euclidean-Static",
     "rmhmc-GeneralizedLeapfrog-Euclidean-NUTS",
     "explicit-rmhmc-Monge-Static",

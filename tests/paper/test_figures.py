@@ -69,6 +69,7 @@ def test_tasks_have_labels_of_their_own_and_plain_settings(item, size):
         assert getattr(__import__(task.compute.__module__, fromlist=["_"]), task.compute.__name__) is task.compute
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ITEMS)
 def test_all_is_drawn_of_all_results(name, tiny):
     results = tiny(name)

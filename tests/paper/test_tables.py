@@ -115,6 +115,7 @@ def test_the_mode_of_a_regression_is_one():
     assert jnp.abs(jax.grad(target.logdensity)(regressions.mode(target))).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_a_capped_size_is_at_most_the_draws_and_others_are_not():
     tree = sample_quietly(
         datasets.load("heart").target(), draws=200, warmup=200, metric="euclidean", progress=False, seed=1

@@ -95,9 +95,9 @@ def test_a_direction_without_residuals_is_left_to_the_base():
 @pytest.mark.parametrize(
     ("metric", "trajectory"),
     [
-        ("patch", "nuts"),
+        pytest.param("patch", "nuts", marks=pytest.mark.slow),
         (mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), "auto"), "static"),
-        (mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), 1.0, "dense"), mp.NUTS()),
+        pytest.param(mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), 1.0, "dense"), mp.NUTS(), marks=pytest.mark.slow),
         (mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), 2.0, [1.0, 4.0]), mp.Static(4)),
     ],
 )

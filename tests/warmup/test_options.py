@@ -95,7 +95,7 @@ def test_kernels_with_settings_of_their_own():
         ({"kernel": "rmhmc", "scheme": "paper"}, 'scheme is a setting of the kernel "lmc"'),
         ({"kernel": "mmala", "trajectory": mp.Static(3)}, "takes no trajectory"),
         ({"kernel": "lmc", "trajectory": None}, 'kernel "lmc" needs a trajectory'),
-        ({"kernel": "explicit-rmhmc", "trajectory": mp.NUTS()}, "needs a mp.Static trajectory"),
+        ({"kernel": "explicit-rmhmc", "trajectory": mp.NUTS()}, "needs an mp.Static trajectory"),
     ],
 )
 def test_what_does_not_go_together_is_refused(settings, message):

@@ -28,9 +28,9 @@ def precision(x):
     [
         ("lmc", mp.Euclidean(), mp.NUTS()),
         ("lmc", mp.Monge(0.5), mp.Static(5, 1.0)),
-        ("lmc", mp.Dense(precision), mp.Static(3)),
-        ("rmhmc", mp.Dense(precision), mp.Static(3)),
-        ("explicit-rmhmc", mp.Dense(precision), mp.Static(3)),
+        pytest.param("lmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
+        pytest.param("rmhmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
+        pytest.param("explicit-rmhmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
         ("mmala", mp.Monge(0.5), None),
     ],
 )

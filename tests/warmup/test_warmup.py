@@ -169,6 +169,7 @@ def test_single_precision():
     assert 0.5 < float(tree["posterior"]["x"].std()) < 1.5
 
 
+@pytest.mark.slow
 def test_many_chains_take_static_trajectories():
     tree = quiet(normal, jnp.zeros(3), chains=256, draws=20, warmup=300)
     assert tree["posterior"].attrs["trajectory"] == "Static"
@@ -182,6 +183,7 @@ def test_short_warm_ups_find_what_they_can(warmup):
     assert tree["posterior"].attrs["trajectory"] == "NUTS"
 
 
+@pytest.mark.slow
 def test_gradients_that_hardly_vary():
     tree = quiet(lambda x: -jnp.abs(x).sum(), jnp.full(1, 100.0), draws=2000)
     assert abs(float(tree["posterior"]["x"].mean())) < 0.3
@@ -208,6 +210,7 @@ def test_a_shorter_step_where_trajectories_diverge(metric):
     assert late.mean() > 0.85  # nearer to 0.9 than to 0.8
 
 
+@pytest.mark.slow
 def test_chains_come_in_from_very_far():
     def narrow(x):
         return -0.5 * ((x / 1e-3) ** 2).sum()
@@ -244,7 +247,7 @@ def test_a_density_that_can_be_differentiated_once_only():
         ({"target_acceptance": "high"}, mp.SettingError, "must be a number"),
         ({"metric": "riemannian"}, mp.MetricError, "one of .*'monge'.*it is 'riemannian'"),
         ({"trajectory": "long"}, mp.SettingError, "one of .*'static'.*it is 'long'"),
-        ({"trajectory": "nuts", "kernel": "explicit-rmhmc"}, mp.SettingError, r"needs a mp\.Static trajectory"),
+        ({"trajectory": "nuts", "kernel": "explicit-rmhmc"}, mp.SettingError, r"needs an mp\.Static trajectory"),
     ],
 )
 def test_what_cannot_be_found_is_said(settings, error, message):
