@@ -22,7 +22,7 @@ def python_blocks(page):
 PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md")
 
 
-@pytest.mark.parametrize("page", slow_but(PAGES, "README.md", "docs/metrics.md"))
+@pytest.mark.parametrize("page", slow_but(PAGES, "README.md"))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # runs are short
 def test_pages_run(page, monkeypatch):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""

@@ -171,6 +171,7 @@ def test_settings_are_checked():
         mp.integrate(DENSITY, mp.Monge(1.0), jnp.zeros(4), jnp.ones(4), 0.1, 3, integrator="midpoint")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", [GeneralizedLeapfrog(), ImplicitMidpoint()], ids=INTEGRATORS)
 def test_units_of_the_parameters_do_not_matter(integrator):
     """The same target in nanometres and in kilometres: the same failures, for the same number of gradients."""

@@ -64,6 +64,7 @@ def test_the_constant_metric_is_wrong_there():
     assert (v < norm(0, 3).ppf(0.05)).mean() < 0.03
 
 
+@pytest.mark.slow
 def test_what_suits_a_constant_metric_keeps_it():
     design = jnp.asarray(np.random.default_rng(0).normal(size=(50, 4)))
 
