@@ -43,12 +43,18 @@ def traced_residuals(residuals: Callable[[Vector], AnyVector], position: jax.Sha
 
 def check_residuals(residuals: Residuals, positions: Positions) -> None:
     """Raise unless residuals are finite where chains start."""
-    finite = np.isfinite(jit(jax.vmap(residuals))(positions)).all(axis=0)
+    finite = np.isfinite(_residuals_at(residuals, positions)).all(axis=0)
     if not finite.all():
         raise MetricError(
             "residuals are not finite at the starting points, though the log density is: "
             f"number {np.argmin(finite)} of {finite.size}, counted from 0."
         )
+
+
+@jit
+def _residuals_at(residuals: Residuals, positions: jax.Array) -> jax.Array:
+    """Residuals [chain, residual]; compiled once for what they compute, as samplers are."""
+    return jax.vmap(residuals)(positions)
 
 
 def _check_derivative(how_often: str, derivative: LogDensity, position: jax.ShapeDtypeStruct) -> None:
