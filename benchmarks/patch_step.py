@@ -85,7 +85,7 @@ def run(chains: int = 4, rounds: int = 11) -> dict[str, float]:
         rows.append(
             (
                 model.name,
-                f"{model.dimension}, {len(plan.pattern)}, {plan.colouring.products}",
+                f"{model.dimension}, {plan.pattern.shape[0]}, {plan.colouring.products}",
                 *(f"{micros[name]:.2f}" for name in methods),
                 f"{micros['merged'] / micros['leapfrog']:.1f}",
             )

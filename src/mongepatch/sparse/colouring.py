@@ -12,6 +12,7 @@ import numpy as np
 from mongepatch._linalg import dot
 from mongepatch._typing import Compressed, Jacobian, Vector
 from mongepatch.program import TracedFunction
+from mongepatch.sparse.pattern import Pattern
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Colouring:
     seeds: np.ndarray
     """Directions of the products, [colours, columns or rows]: 1 for the members of a colour."""
     index: np.ndarray
-    """Where each entry of the Jacobian, [rows, columns], is found in the vector. It means nothing off the pattern."""
+    """Where each entry of the pattern is found in the vector, in the order of the pattern."""
 
     @property
     def products(self) -> int:
@@ -50,29 +51,40 @@ class Colouring:
         return rows.T if self.forward else rows
 
 
-def colour(pattern: np.ndarray) -> Colouring:
+def colour(pattern: Pattern) -> Colouring:
     """The colouring of the fewer products, by columns or by rows."""
     rows, columns = pattern.shape
-    of_columns, of_rows = _greedy(pattern.T), _greedy(pattern)
-    forward = of_columns.max() <= of_rows.max()
-    colours = of_columns if forward else of_rows
-    seeds = np.eye(colours.max() + 1)[:, colours]
-    row, column = np.indices(pattern.shape)
+    of_columns = _greedy(pattern.transposed())
+    # No two entries of a column are in rows of one colour: rows need at least as many colours as the fullest column has
+    # entries.
+    fewest = np.bincount(pattern.columns, minlength=1).max(initial=0)
+    of_rows = _greedy(pattern) if fewest < of_columns.max() + 1 else None
+    forward = of_rows is None or of_columns.max() <= of_rows.max()
+    colours = of_columns if of_rows is None or forward else of_rows
+    seeds = np.zeros((colours.max() + 1, len(colours)))
+    seeds[colours, np.arange(len(colours))] = 1.0
+    row, column = pattern.rows.astype(int), pattern.columns.astype(int)
     index = colours[column] * rows + row if forward else colours[row] * columns + column
-    return Colouring(bool(forward), seeds, index)
+    return Colouring(forward, seeds, index)
 
 
-def _greedy(members: np.ndarray) -> np.ndarray:
-    """A colour for each member, [members, places], so that members of a colour share no place; the fullest first."""
-    colours = np.zeros(len(members), int)
-    taken = [0] * members.shape[1]  # the colours at each place, as bits
-    for member in np.argsort(-members.sum(1), kind="stable"):
-        places = np.flatnonzero(members[member]).tolist()
+def _greedy(pattern: Pattern) -> np.ndarray:
+    """A colour for each row, so that rows of a colour share no column; the fullest first."""
+    members, places = pattern.shape
+    starts, entries = pattern.row_starts.tolist(), pattern.columns.tolist()
+    counts = np.diff(pattern.row_starts)
+    order = np.argsort(-counts, kind="stable")
+    if (np.bincount(pattern.columns, minlength=1) == members).any():  # all rows share a column
+        return np.argsort(order)
+    colours = np.zeros(members, int)
+    taken = [0] * places  # the colours at each place, as bits
+    for member in order.tolist():
+        own = entries[starts[member] : starts[member + 1]]
         barred = 0
-        for place in places:
+        for place in own:
             barred |= taken[place]
         free = ~barred & (barred + 1)  # the lowest bit that is not set
-        for place in places:
+        for place in own:
             taken[place] |= free
         colours[member] = free.bit_length() - 1
     return colours

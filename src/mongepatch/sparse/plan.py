@@ -2,15 +2,15 @@
 
 from functools import cached_property
 
-import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import Compressed, Entries, Vector
-from mongepatch.sparse.colouring import colour
-from mongepatch.sparse.elimination import Elimination, Entry
-from mongepatch.sparse.sums import Sums, take
+from mongepatch.sparse.colouring import Colouring, colour
+from mongepatch.sparse.elimination import Elimination
+from mongepatch.sparse.pattern import Pattern
+from mongepatch.sparse.sums import Sums
 
-_FEW_PAIRS, _MANY_PAIRS = 2_000, 500_000
+_FEW_PAIRS, _MANY_PAIRS = 2_000, 5_000_000
 """Products in JᵀJ up to which sparse sums are always fast enough, and beyond which their places take too much room."""
 
 
@@ -21,18 +21,17 @@ class JacobianPlan:
         pattern: where J, [residuals, dimension], may differ from 0.
     """
 
-    def __init__(self, pattern: np.ndarray) -> None:
+    def __init__(self, pattern: Pattern) -> None:
         # A plan is static under `jit`. It compares by its pattern and not by identity: tracing the same model again
         # makes an equal plan, which finds the compiled sampler of the first.
         self.pattern = pattern
         self.colouring = colour(pattern)
-        self._key = (pattern.shape, pattern.tobytes())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, JacobianPlan) and self._key == other._key
+        return isinstance(other, JacobianPlan) and self.pattern == other.pattern
 
     def __hash__(self) -> int:
-        return hash(self._key)
+        return hash(self.pattern)
 
     @cached_property
     def sparse(self) -> "SparsePlan | None":
@@ -40,50 +39,85 @@ class JacobianPlan:
         # The products in JᵀJ are counted before they are listed: the lists of a dense J would take gigabytes. Small
         # systems are always taken apart, since a call of LAPACK costs more than they do.
         rows, dimension = self.pattern.shape
-        pairs = int((self.pattern.sum(1) ** 2).sum())
+        pairs = int((np.diff(self.pattern.row_starts) ** 2).sum())
         if pairs > _MANY_PAIRS or (pairs > _FEW_PAIRS and 2 * pairs > rows * dimension**2):
             return None
-        plan = SparsePlan(self.pattern, self.colouring.index)
+        plan = SparsePlan(self.pattern, self.colouring)
         return plan if 2 * len(plan.elimination.core) <= dimension else None
 
 
 class SparsePlan:
-    """Products with a compressed J as sums, and the elimination of matrices with the pattern of JᵀJ."""
+    """Products with a compressed J as sums, and the elimination of matrices with the pattern of JᵀJ.
 
-    def __init__(self, pattern: np.ndarray, index: np.ndarray) -> None:
+    Args:
+        pattern: of J.
+        colouring: of that pattern.
+        elimination: of matrices whose pattern holds that of JᵀJ; found if it is not given.
+    """
+
+    def __init__(self, pattern: Pattern, colouring: Colouring, elimination: Elimination | None = None) -> None:
         # J is kept as the vector of its coloured products. Which products of its entries make an entry of JᵀJ, of Jv or
-        # of Jᵀw is known from the pattern: each of these is a list of pairs of places for `Sums`.
+        # of Jᵀw is known from the pattern. Entries of one colour are in a row: terms are listed colour by colour.
         self.dimension = dimension = pattern.shape[1]
-        columns = [np.flatnonzero(row).tolist() for row in pattern]
-        pairs: dict[Entry, list[Entry]] = {(i, i): [] for i in range(dimension)}
-        by_column: list[list[Entry]] = [[] for _ in range(dimension)]
-        for r, members in enumerate(columns):
-            for i in members:
-                by_column[i].append((int(index[r, i]), r))
-                for j in members:
-                    pairs.setdefault((i, j), []).append((int(index[r, i]), int(index[r, j])))
-        self.gram = Sums(list(pairs.values()))
-        """JᵀB from J and B of the same pattern."""
-        places = list(pairs)
-        entries = [places[number] for number in self.gram.order]
-        self.diagonal = np.array([i if i == j else -1 for i, j in entries], int)
+        self.elimination = elimination or Elimination(pattern.gram())
+        index, size = colouring.index, colouring.products * pattern.shape[0 if colouring.forward else 1]
+        rows, columns = pattern.rows.astype(int), pattern.columns.astype(int)
+        colours = index // (size // colouring.products)
+        self.diagonal = np.where(self.elimination.rows == self.elimination.columns, self.elimination.rows, -1)
         """The coordinate of each entry that is on the diagonal; −1 for the others."""
-        self.elimination = Elimination(dimension, entries)
-        self._along = Sums([[(int(index[r, i]), i) for i in members] for r, members in enumerate(columns)])
-        row_at = np.argsort(self._along.order).tolist()
-        self._back = Sums([[(place, row_at[r]) for place, r in terms] for terms in by_column])
-        self._back_to = np.argsort(self._back.order)
-        at = {entry: place for place, entry in enumerate(entries)}
-        inside = [(r, c) for r, members in enumerate(columns) for c in members]
-        self._weights = Sums([[(int(index[r, j]), at[j, c]) for j in columns[r]] for r, c in inside])
-        self._weights_to = np.full(index.max() + 1, -1)
-        self._weights_to[[index[inside[number]] for number in self._weights.order]] = np.arange(len(inside))
+
+        one, two = _pairs(pattern)
+        order = np.lexsort((index[two], index[one], colours[two], colours[one]))
+        one, two = one[order], two[order]
+        keys = self.elimination.rows * dimension + self.elimination.columns
+        self._gram = Sums(len(keys), _found(_places(keys, columns[one] * dimension + columns[two]), index[one], index[two]))
+        # Of a symmetric pair outside the tail one entry is listed, which stands for both.
+        mirrored = self.elimination.columns * dimension + self.elimination.rows
+        place = _places(keys, columns[one] * dimension + columns[two])
+        place = np.where(place < 0, _places(mirrored, columns[one] * dimension + columns[two]), place)
+        self._weights = Sums(size, np.stack([index[two], index[one], place], axis=1))
+
+        order = np.argsort(index, kind="stable")
+        self._along = Sums(pattern.shape[0], np.stack([rows, index, columns], axis=1)[order])
+        self._back = Sums(dimension, np.stack([columns, index, rows], axis=1)[order])
+
+    def gram(self, left: Compressed, right: Compressed) -> Entries:
+        """JᵀB at the places that `elimination` expects, from J and B of the same pattern."""
+        return self._gram(left, right)
 
     def square(self, jacobian: Compressed, other: Compressed, velocity: Vector) -> Vector:
         """Jᵀ(Bv)."""
-        return take(self._back(jacobian, self._along(other, velocity)), self._back_to)
+        return self._back(jacobian, self._along(other, velocity))
+
+    def along(self, jacobian: Compressed, velocity: Vector) -> Vector:
+        """Jv."""
+        return self._along(jacobian, velocity)
+
+    def back(self, jacobian: Compressed, residuals: Vector) -> Vector:
+        """Jᵀw."""
+        return self._back(jacobian, residuals)
 
     def weights(self, jacobian: Compressed, inverse: Entries) -> Compressed:
-        """JZ on the pattern of J, compressed like it, from a Z of the pattern of JᵀJ."""
-        found = self._weights(jacobian, inverse)
-        return jnp.where(self._weights_to < 0, 0.0, take(found, np.maximum(self._weights_to, 0)))
+        """JZ on the pattern of J, compressed like it, from a symmetric Z at the places that `elimination` expects."""
+        return self._weights(jacobian, inverse)
+
+
+def _pairs(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of entries of the same row, as numbers of entries."""
+    counts = np.diff(pattern.row_starts)
+    partners = np.repeat(counts, counts)
+    one = np.repeat(np.arange(len(pattern)), partners)
+    within = np.arange(len(one)) - np.repeat(np.cumsum(partners) - partners, partners)
+    return one, np.repeat(np.repeat(pattern.row_starts[:-1], counts), partners) + within
+
+
+def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Where the wanted are among the keys; −1 for those that are not there."""
+    order = np.argsort(keys)
+    at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]
+    return np.where(keys[at] == wanted, at, -1)
+
+
+def _found(places: np.ndarray, *others: np.ndarray) -> np.ndarray:
+    terms = np.stack([places, *others], axis=1)
+    return terms[places >= 0]

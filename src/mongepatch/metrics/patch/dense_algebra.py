@@ -29,8 +29,8 @@ class _DenseAlgebra(_Given):
         """K, from the entries of J."""
         pattern = self.plan.pattern
         jacobian = self.plan.colouring.expanded(compressed)
-        if not pattern.all():
-            jacobian = jnp.where(pattern, jacobian, 0.0)
+        if not pattern.is_full:
+            jacobian = jnp.where(pattern.dense(), jacobian, 0.0)
         return jax.vmap(self.inverse_mass.root_transposed)(jacobian)
 
     def log_det(self, factor: Matrix) -> Scalar:

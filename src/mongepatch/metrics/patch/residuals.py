@@ -9,7 +9,8 @@ import numpy as np
 from mongepatch._typing import Compressed, Vector
 from mongepatch.errors import MetricError
 from mongepatch.program import TracedFunction
-from mongepatch.sparse.pattern import jacobian_pattern
+from mongepatch.sparse.detection import jacobian_pattern
+from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import JacobianPlan
 
 _POINTS = 2
@@ -33,11 +34,11 @@ class Residuals(TracedFunction):
         if len(shape) != 1 or shape[0] == 0:
             raise MetricError(f"{self.name} must return a vector; its shape is {shape}.")
         pattern = jacobian_pattern(traced.function, position.size)
-        if not pattern.any():
+        if not len(pattern):
             raise MetricError(f"{self.name} depend on no parameter.")
         traced._plan = JacobianPlan(pattern)
-        if not pattern.all() and not _holds(traced, traced._plan, position):
-            traced._plan = JacobianPlan(np.ones_like(pattern))
+        if not pattern.is_full and not _holds(traced, traced._plan, position):
+            traced._plan = JacobianPlan(Pattern.full(pattern.shape))
         return traced
 
     def plan(self, dimension: int, dtype: Any = None) -> JacobianPlan:
@@ -75,14 +76,14 @@ def _holds(residuals: Residuals, plan: JacobianPlan, position: jax.ShapeDtypeStr
     """
     if any(isinstance(leaf, jax.core.Tracer) for leaf in residuals.function.data):
         return True
-    rows, columns = np.nonzero(plan.pattern)
+    rows, columns = plan.pattern.rows, plan.pattern.columns
     with jax.ensure_compile_time_eval():
         for number in range(_POINTS):
             x, w = jax.random.normal(jax.random.key(number), (2, *position.shape), position.dtype)
             compressed = np.asarray(plan.colouring.compressed(residuals, x))
-            terms = compressed[plan.colouring.index[rows, columns]] * np.asarray(w)[columns]
-            found = np.bincount(rows, terms, len(plan.pattern))
-            size = np.bincount(rows, np.abs(terms), len(plan.pattern))
+            terms = compressed[plan.colouring.index] * np.asarray(w)[columns]
+            found = np.bincount(rows, terms, plan.pattern.shape[0])
+            size = np.bincount(rows, np.abs(terms), plan.pattern.shape[0])
             along = np.asarray(jax.jvp(residuals, (x,), (w,))[1])
             off = np.abs(found - along) > np.sqrt(np.finfo(position.dtype).eps) * (size + np.abs(along))
             if off[np.isfinite(along) & np.isfinite(found)].any():

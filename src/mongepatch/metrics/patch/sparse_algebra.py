@@ -25,7 +25,7 @@ class SparseAlgebra(NamedTuple):
 
     def factor(self, jacobian: Compressed) -> Factored:
         """The elimination of G."""
-        return self.plan.elimination.factor(self._entries(jacobian, jacobian), symmetric=True)
+        return self.plan.elimination.factor(self._entries(jacobian, jacobian))
 
     def log_det(self, factor: Factored) -> Scalar:
         """The sum of the logs of the pivots."""
@@ -53,7 +53,8 @@ class SparseAlgebra(NamedTuple):
 
     def kick_factor(self, jacobian: Compressed, change: Compressed, length: ScalarLike) -> Factored:
         """The same elimination as for G."""
-        return self.plan.elimination.factor(self._entries(jacobian, jacobian + length * change), symmetric=False)
+        other = jacobian + length * change
+        return self.plan.elimination.factor(self._entries(jacobian, other), self._entries(other, jacobian))
 
     def kick_solve(self, jacobian: Compressed, factor: Factored, covector: Vector) -> Vector:
         """The same as for G."""

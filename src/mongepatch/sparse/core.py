@@ -1,0 +1,121 @@
+"""Dense matrices, small or left over from an elimination, with factors that are cheap to differentiate."""
+
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import lu_factor, lu_solve, solve_triangular
+
+from mongepatch._linalg import dot
+from mongepatch._typing import AnyVector, Matrix
+
+SMALL = 8
+"""Rows up to which a matrix is eliminated row by row: calls of LAPACK take longer."""
+
+
+class SymmetricCore(NamedTuple):
+    """A positive definite matrix A = LLᵀ with W = L⁻¹: solutions are products, and so are their derivatives."""
+
+    matrix: Matrix
+    inverse_root: Matrix
+    """W, lower triangular."""
+
+    def solve(self, vector: AnyVector) -> AnyVector:
+        """A⁻¹b = WᵀWb."""
+        return dot(dot(self.inverse_root, vector), self.inverse_root)
+
+    def pivots(self) -> AnyVector:
+        """Squares of the diagonal of L."""
+        return _diagonal(self.inverse_root) ** -2
+
+    def root(self, noise: AnyVector) -> AnyVector:
+        """L⁻ᵀz."""
+        return dot(noise, self.inverse_root)
+
+    def root_transposed(self, vector: AnyVector) -> AnyVector:
+        """Lᵀx, as WAx."""
+        return dot(self.inverse_root, dot(self.matrix, vector))
+
+    def inverse(self) -> Matrix:
+        """A⁻¹ = WᵀW."""
+        return dot(self.inverse_root.T, self.inverse_root)
+
+
+class SmallCore(NamedTuple):
+    """A small matrix that is not symmetric."""
+
+    inverse: Matrix
+    diagonal: AnyVector
+
+    def solve(self, vector: AnyVector) -> AnyVector:
+        """A⁻¹b."""
+        return dot(self.inverse, vector)
+
+    def pivots(self) -> AnyVector:
+        """Of the elimination without exchanges."""
+        return self.diagonal
+
+
+class LargeCore(NamedTuple):
+    """A matrix that is not symmetric, by LAPACK."""
+
+    factors: Any
+
+    def solve(self, vector: AnyVector) -> AnyVector:
+        """A⁻¹b."""
+        return lu_solve(self.factors, vector)
+
+    def pivots(self) -> AnyVector:
+        """The diagonal of U."""
+        return _diagonal(self.factors[0])
+
+
+def factor_symmetric(matrix: Matrix) -> SymmetricCore:
+    """Factors of a positive definite matrix: NaN where it is not."""
+    return SymmetricCore(matrix, jax.lax.rsqrt(matrix) if len(matrix) == 1 else _inverse_root(matrix))
+
+
+def factor_general(matrix: Matrix) -> SmallCore | LargeCore:
+    """Factors of any matrix."""
+    if len(matrix) > SMALL:
+        return LargeCore(lu_factor(matrix))
+    identity = jnp.eye(len(matrix), dtype=matrix.dtype)
+    both, diagonal = jnp.concatenate([matrix, identity], axis=1), []
+    for number in range(len(matrix)):
+        diagonal.append(both[number, number])
+        row = both[number] / diagonal[-1]
+        both = both - jnp.outer(both[:, number] - identity[number], row)
+    return SmallCore(both[:, len(matrix) :], jnp.stack(diagonal))
+
+
+@jax.custom_jvp
+def _inverse_root(matrix: Matrix) -> Matrix:
+    """W = L⁻¹, lower triangular, with A = LLᵀ."""
+    identity = jnp.eye(len(matrix), dtype=matrix.dtype)
+    if len(matrix) > SMALL:
+        return solve_triangular(jnp.linalg.cholesky(matrix, symmetrize_input=False), identity, lower=True)
+    both, rows = jnp.concatenate([matrix, identity], axis=1), []
+    for _ in range(len(matrix)):
+        scale = jax.lax.rsqrt(both[0, 0])
+        row = both[0, 1:] * scale
+        both = both[1:, 1:] - jnp.outer(both[1:, 0] * scale, row)
+        rows.append(row[-len(matrix) :])
+    return jnp.stack(rows)
+
+
+@_inverse_root.defjvp
+def _differentiate(primals: tuple[Matrix], tangents: tuple[Matrix]) -> tuple[Matrix, Matrix]:
+    """dW = −Φ(W dA Wᵀ)W, where Φ takes the lower triangle with half of the diagonal.
+
+    Three products forwards and three in reverse, where the rules of a Cholesky factor and of each system that is solved
+    with it would call LAPACK again.
+    """
+    root = _inverse_root(*primals)
+    half = jnp.tril(jnp.ones_like(root)) - 0.5 * jnp.eye(len(root), dtype=root.dtype)
+    inner = dot(dot(root, tangents[0]), root.T)
+    return root, -dot(half * inner, root)
+
+
+def _diagonal(matrix: Matrix) -> AnyVector:
+    """The diagonal as a slice: that of `jax.numpy` is a gather."""
+    return matrix.reshape(-1)[:: len(matrix) + 1]
