@@ -1,149 +1,15 @@
-"""Patterns, colours, sums and eliminations that patches are computed with, each against dense algebra."""
+"""Systems of a known pattern, taken apart level by level, against dense algebra."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.scipy.linalg import solve_triangular
 
-from mongepatch.metrics.patch.residuals import Residuals
-from mongepatch.program import trace
-from mongepatch.sparse import pattern
-from mongepatch.sparse.colouring import colour
+from mongepatch.program import jit
 from mongepatch.sparse.elimination import Elimination
-from mongepatch.sparse.pattern import jacobian_pattern
-from mongepatch.sparse.sums import Sums
+from mongepatch.sparse.pattern import Pattern
 
 rng = np.random.default_rng(4)
-GROUP, DESIGN = np.array([0, 2, 1, 1]), np.array([[1.0, 0, 0, 2], [0, 0, 3, 0]])
-
-
-@jax.custom_jvp
-def rounded(x):
-    return jnp.floor(x).astype(int).astype(float)
-
-
-rounded.defjvp(lambda primals, tangents: (rounded(*primals), tangents[0]))
-
-LOWER = jnp.tril(jnp.ones((2, 2)))
-FUNCTIONS = {
-    "slices": lambda x: jnp.concatenate([x[1:] * x[:-1], x[::-1][:2]]),
-    "gather": lambda x: jnp.sin(x[GROUP]) + x[3],
-    "negative index": lambda x: x[jnp.array([-1, 0])],
-    "design": lambda x: jnp.exp(DESIGN @ x),
-    "unpacked": lambda x: jnp.stack([pair[0] * pair[1] for pair in x.reshape(2, 2)]),
-    "columns": lambda x: jnp.stack([x[:2], jnp.exp(x[1:3])], axis=1).ravel(),
-    "tiles": lambda x: jnp.tile(x[:2], 3),
-    "outer": lambda x: (x[:2, None] * x[None, 2:]).ravel(),
-    "matrix product": lambda x: (x[:4].reshape(2, 2) @ jnp.array([[1.0, 0.0], [0.0, 1.0]])).T.ravel(),
-    "sums": lambda x: jnp.stack([x[:2].sum(), x[2:].max(), jax.nn.logsumexp(x[1:3]), x[0]]),
-    "cumulative": lambda x: jnp.cumsum(x**2),
-    "inner function": lambda x: jax.jit(lambda y: jax.nn.softplus(y) + jnp.where(y > 0, y, 0.0))(x[:3]),
-    "branch": lambda x: jax.lax.cond(x[0] > 0, lambda y: y[:2], lambda y: y[2:], x),
-    "padded": lambda x: jnp.pad(x[:2], (1, 1)),
-    "custom derivative": lambda x: rounded(x[:2]),
-    "loop": lambda x: jax.lax.fori_loop(0, 2, lambda _, y: y * x, x)[:2],
-    "scan": lambda x: jax.lax.scan(lambda last, now: (now, now * last), x[3], x[:3])[1],
-    "reversed scan": lambda x: jnp.append(*jax.lax.scan(lambda s, now: (s + now, s), 0.0, x[:3], reverse=True)[::-1]),
-    "scan that counts": lambda x: jax.lax.scan(lambda i, _: (i + 1, x[i] * x[3 - i]), 1, None, 2)[1],
-    "scan of known places": lambda x: jax.lax.scan(lambda s, i: (s, x[i] + s), x[2], GROUP)[1],
-    "scan in a scan": lambda x: jax.lax.scan(
-        lambda _, row: (0.0, jax.lax.scan(lambda s, y: (s + y, s * y), row[0], row)[1]), 0.0, x.reshape(2, 2)
-    )[1].ravel(),
-    "scan of constants": lambda x: x * jax.lax.scan(lambda s, y: (s, y), 0.0, jnp.array([1.0, 0.0, 2.0, 3.0]))[1],
-    "empty scan": lambda x: jax.lax.scan(lambda s, y: (s + x[0], y), x[:2], x[:0])[0],
-    "solve": lambda x: jnp.linalg.solve(jnp.eye(2) + jnp.outer(x[:2], x[:2]), x[2:]),
-    "triangular systems": lambda x: solve_triangular(
-        LOWER * jnp.exp(x[:2])[:, None, None], x[2:, None, None] * jnp.array([[1.0], [3.0]]), lower=True
-    ).ravel(),
-    "right sides": lambda x: solve_triangular(
-        LOWER * jnp.exp(x[0]), x[1:] * jnp.array([[1.0], [3.0]]), lower=True
-    ).T.ravel(),
-    "factors": lambda x: jnp.linalg.cholesky(jnp.eye(2) + x[:, None, None] ** 2 * jnp.ones((2, 2))).ravel(),
-    "constant": lambda x: jnp.ones(3),
-    "mask": lambda x: x * jnp.array([1.0, 0.0, 1.0, 0.0]),
-    "scatter": lambda x: jnp.zeros(5).at[jnp.array([3, 1])].set(x[:2]),
-    "scatter over": lambda x: x.at[jnp.array([3, 1])].set(x[:2]),
-    "scatter past the end": lambda x: jnp.zeros(3).at[jnp.array([1, 7])].add(x[:2]),
-    "sums of groups": lambda x: jax.ops.segment_sum(jnp.exp(x), GROUP, 4),
-    "sums of columns": lambda x: jnp.ones((2, 3)).at[:, jnp.array([2, 2])].add(x.reshape(2, 2) ** 2).ravel(),
-    "scatter at a place": lambda x: jnp.zeros(3).at[(x[0] > 0).astype(int)].set(x[1]),
-    "block": lambda x: jax.lax.dynamic_update_slice(x.reshape(2, 2), x[None, :2] * x[3], (1, 0)).ravel(),
-}
-WIDER = """
-    branch, empty scan, factors, scan of constants, scatter at a place, scatter over, solve, matrix product
-"""
-EXACT = set(FUNCTIONS) - set(WIDER.strip().split(", "))
-
-
-def pattern_of(function, dimension=4):
-    program, _ = trace(function, jax.ShapeDtypeStruct((dimension,), float))
-    return jacobian_pattern(program, dimension)
-
-
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_no_entry_of_a_pattern_is_missed(name):
-    pattern = pattern_of(FUNCTIONS[name])
-    found = np.zeros_like(pattern)
-    for seed in range(6):
-        x = jax.random.normal(jax.random.key(seed), (4,))
-        found |= np.asarray(jax.jacfwd(FUNCTIONS[name])(x) != 0)
-    assert not (found & ~pattern).any()
-    if name in EXACT:
-        assert np.array_equal(found, pattern)
-
-
-def test_a_derivative_of_its_own_that_reaches_further_makes_a_pattern_dense():
-    @jax.custom_jvp
-    def masked(x):
-        return x * jnp.array([0.0, 1.0, 1.0, 1.0])
-
-    masked.defjvp(lambda primals, tangents: (masked(*primals), jnp.flip(tangents[0])))
-    plan = Residuals("residuals", masked).plan(4)
-    assert plan.pattern.all()
-    assert not Residuals("residuals", lambda x: jax.nn.softplus(x)).plan(4).pattern.all()
-
-
-def test_a_pattern_holds_whatever_is_traced():
-    """Places that are unknown when a pattern is read may be any."""
-
-    def at_unknown_places(places):
-        return jnp.asarray(pattern_of(lambda x: x[places] * 2.0))
-
-    assert jax.jit(at_unknown_places)(jnp.array([0, 2])).all()
-
-
-def test_the_turns_of_a_long_loop_are_not_told_apart(monkeypatch):
-    assert not pattern_of(FUNCTIONS["scan"]).all()
-    monkeypatch.setattr(pattern, "_MOST_OPERATIONS", 2)
-    assert pattern_of(FUNCTIONS["scan"]).all()
-
-
-@pytest.mark.parametrize("name", ["slices", "gather", "design", "outer", "sums", "scatter", "scan"])
-def test_coloured_jacobians_are_jacobians(name):
-    residuals = Residuals("residuals", FUNCTIONS[name]).traced(jax.ShapeDtypeStruct((4,), float))
-    plan, x = residuals.plan(4), jax.random.normal(jax.random.key(1), (4,))
-    compressed = residuals.compressed(x)
-    expected = jax.jacfwd(FUNCTIONS[name])(x)
-    assert np.allclose(np.where(plan.pattern, compressed[plan.colouring.index], 0.0), expected)
-    assert np.allclose(np.where(plan.pattern, plan.colouring.expanded(compressed), 0.0), expected)
-
-
-def test_rows_or_columns_are_coloured_whichever_are_fewer():
-    arrow = np.eye(20, dtype=bool)
-    arrow[:, 0] = True
-    assert (colour(arrow).forward, colour(arrow).products) == (True, 2)
-    assert (colour(arrow.T).forward, colour(arrow.T).products) == (False, 2)
-
-
-@pytest.mark.parametrize("long", [3, 900])
-def test_sums_of_products(long):
-    left, right = rng.normal(size=7), rng.normal(size=5)
-    lengths = [0, 1, 2, 3, long, 1]
-    terms = [[(int(rng.integers(7)), int(rng.integers(5))) for _ in range(length)] for length in lengths]
-    sums = Sums(terms)
-    expected = [sum(left[a] * right[b] for a, b in terms[number]) for number in sums.order]
-    assert np.allclose(sums(jnp.asarray(left), jnp.asarray(right)), expected)
 
 
 def arrow(groups, hyper):
@@ -159,8 +25,24 @@ def band(size, hyper):
     return pattern
 
 
-def random_pattern(size, share):
-    pattern = rng.random((size, size)) < share
+def slopes(groups):
+    """Two means, then two effects of each group."""
+    pattern = np.kron(np.eye(groups + 1, dtype=bool), np.ones((2, 2), bool))
+    pattern[:2] = pattern[:, :2] = True
+    return pattern
+
+
+def crossed(one, two, fraction):
+    cells = rng.random((one, two)) < fraction
+    return np.block([[np.eye(one, dtype=bool), cells], [cells.T, np.eye(two, dtype=bool)]])
+
+
+def wide_band(size, width):
+    return np.abs(np.subtract.outer(np.arange(size), np.arange(size))) <= width
+
+
+def random_pattern(size, fraction):
+    pattern = rng.random((size, size)) < fraction
     return pattern | pattern.T | np.eye(size, dtype=bool)
 
 
@@ -168,6 +50,11 @@ PATTERNS = {
     "arrow": (arrow(12, 2), 0),
     "arrow with a core": (arrow(24, 10), 10),
     "walk": (band(17, 1), 0),
+    "long walk": (band(40, 0), 0),
+    "second order walk": (wide_band(25, 2), None),
+    "slopes": (slopes(5), 0),
+    "crossed": (crossed(30, 12, 0.5), 12),
+    "crossed and irregular": (crossed(25, 20, 0.07), None),
     "sparse": (random_pattern(15, 0.08), None),
     "dense": (np.ones((12, 12), bool), 12),
     "small and dense": (np.ones((5, 5), bool), 0),
@@ -179,31 +66,102 @@ PATTERNS = {
 def test_elimination_agrees_with_dense_algebra(name):
     pattern, core = PATTERNS[name]
     size = len(pattern)
-    entries = [(int(i), int(j)) for i, j in rng.permutation(np.argwhere(pattern))]
-    elimination = Elimination(size, entries)
+    elimination = Elimination(Pattern.from_dense(pattern))
     assert core is None or len(elimination.core) == core
-    at = tuple(np.transpose(entries))
+    at = elimination.rows, elimination.columns
     turned = np.where(pattern, 0.3 * rng.normal(size=(size, size)), 0.0) + size * np.eye(size)
     symmetric = (turned + turned.T) / 2
     b = jnp.asarray(rng.normal(size=size))
 
     @jax.jit
-    def compute(symmetric, turned):
-        one, two = elimination.factor(symmetric, symmetric=True), elimination.factor(turned, symmetric=False)
+    def compute(symmetric, turned, transposed):
+        one, two = elimination.factor(symmetric), elimination.factor(turned, transposed)
         root = jax.jacfwd(lambda z: elimination.root(one, z))(b)
+        back = elimination.root_transposed(one, elimination.root(one, b))
         solved = elimination.solve(one, b), elimination.solve(two, b)
-        return solved, (elimination.pivots(one), elimination.pivots(two)), root, elimination.inverse(one)
+        return solved, (elimination.pivots(one), elimination.pivots(two)), root, back, elimination.inverse(one)
 
-    solved, pivots, root, inverse = compute(jnp.asarray(symmetric[at]), jnp.asarray(turned[at]))
+    solved, pivots, root, back, inverse = compute(*(jnp.asarray(matrix[at]) for matrix in (symmetric, turned, turned.T)))
     for matrix, x, found in zip((symmetric, turned), solved, pivots, strict=True):
         assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-11)
         assert np.isclose(np.log(np.abs(found)).sum(), np.linalg.slogdet(matrix)[1], rtol=1e-12)
     assert np.allclose(root @ root.T, np.linalg.inv(symmetric), rtol=1e-11, atol=1e-13)
+    assert np.allclose(back, b, rtol=1e-11)
     assert np.allclose(inverse, np.linalg.inv(symmetric)[at], rtol=1e-10, atol=1e-13)
 
 
+def objective(elimination, b):
+    """What coordinates ask of an elimination, as a function of the entries."""
+
+    def value(entries):
+        factored = elimination.factor(entries)
+        solved = elimination.solve(factored, b) + elimination.root(factored, jnp.flip(b))
+        return -0.5 * jnp.log(elimination.pivots(factored)).sum() + solved @ jnp.cos(b)
+
+    return value
+
+
+@pytest.mark.parametrize("name", ["arrow with a core", "walk", "slopes", "crossed and irregular", "dense"])
+def test_gradients_agree_with_differences(name):
+    pattern, _ = PATTERNS[name]
+    elimination = Elimination(Pattern.from_dense(pattern))
+    at, size = (elimination.rows, elimination.columns), len(pattern)
+    change = np.where(pattern, rng.normal(size=(size, size)), 0.0)
+    change = (change + change.T)[at]
+    entries = jnp.asarray((size * np.eye(size) + 0.3 * pattern)[at])
+    value = objective(elimination, jnp.asarray(rng.normal(size=size)))
+    ahead, behind = (value(entries + sign * 1e-4 * change) for sign in (1, -1))
+    along = (ahead - behind) / 2e-4
+    assert np.isclose(jit(jax.vmap(jax.grad(value)))(entries[None])[0] @ change, along, rtol=1e-6)
+    assert np.isclose(jax.jvp(value, (entries,), (jnp.asarray(change),))[1], along, rtol=1e-6)
+
+
+def operations(jaxpr):
+    for equation in jaxpr.eqns:
+        yield equation.primitive.name
+        for parameter in jax.tree.leaves(equation.params, is_leaf=lambda part: hasattr(part, "eqns")):
+            if hasattr(parameter, "eqns"):
+                yield from operations(getattr(parameter, "jaxpr", parameter))
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [arrow(100, 1), arrow(100, 11), slopes(20), band(200, 0), crossed(30, 12, 0.5)],
+    ids=["groups", "groups and regression", "slopes", "walk", "crossed"],
+)
+def test_regular_patterns_take_no_gather_and_no_scatter(pattern):
+    elimination = Elimination(Pattern.from_dense(pattern))
+    value = objective(elimination, jnp.ones(len(pattern)))
+    traced = jax.make_jaxpr(jax.vmap(jax.value_and_grad(value)))(jnp.ones((4, len(elimination.rows))))
+    assert not {"gather", "scatter", "scatter-add", "sort"} & set(operations(traced.jaxpr))
+
+
 def test_a_random_walk_takes_as_many_levels_as_its_length_has_halves():
-    pattern = band(64, 0)
-    elimination = Elimination(64, [(int(i), int(j)) for i, j in np.argwhere(pattern)])
+    elimination = Elimination(Pattern.from_dense(band(64, 0)))
     assert len(elimination._levels) <= 8
     assert len(elimination.core) == 0
+
+
+def test_entries_in_another_order_are_found():
+    pattern = Pattern.from_dense(arrow(6, 2))
+    elimination = Elimination(pattern)
+    matrix = rng.normal(size=pattern.shape)
+    matrix = np.where(pattern.dense(), matrix + matrix.T, 0.0)
+    upper = pattern.rows <= pattern.columns
+    rows, columns = pattern.rows[upper], pattern.columns[upper]
+    places = elimination.places(rows, columns)
+    assert np.array_equal(np.where(places < 0, 0.0, matrix[rows, columns][places]), matrix[elimination.rows, elimination.columns])
+
+
+def test_ten_thousand_groups_are_taken_apart_at_once():
+    size = 10_003
+    groups, means = np.arange(3, size), np.arange(3)
+    rows = np.concatenate([np.arange(size), np.tile(groups, 3), np.repeat(means, 3)])
+    columns = np.concatenate([np.arange(size), np.repeat(means, len(groups)), np.tile(means, 3)])
+    elimination = Elimination(Pattern((size, size), rows, columns))
+    diagonal = jnp.where(elimination.rows == elimination.columns, jnp.where(elimination.rows < 3, size, 2.0), 0.0)
+    solved = elimination.solve(elimination.factor(diagonal + 0.5), jnp.ones(size))
+    # All groups are alike: 2.5 x + 0.5 Σ y = 1 and size y + 0.5 Σ y + 0.5 Σ x = 1.
+    x, y = np.linalg.solve([[2.5, 1.5], [0.5 * len(groups), size + 1.5]], np.ones(2))
+    assert np.allclose(solved[3:], x)
+    assert np.allclose(solved[:3], y)

@@ -1,4 +1,4 @@
-"""Which residual can depend on which parameter: the pattern of a Jacobian, read off the traced program.
+"""Which residual can depend on which parameter, read off the traced program.
 
 Every array of the program gets a table of the parameters that each of its elements may depend on. The pattern holds at
 every position: all branches count as taken, and an operation without a rule makes all that it returns depend on all
@@ -6,21 +6,19 @@ that it was given. So an entry may be listed in vain, but none is missed. Zeros 
 matrix, are used: a pattern belongs to a program with its data.
 """
 
-import math
 from collections.abc import Sequence
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.program import Program
+from mongepatch.sparse.dependence import Dependence, Table, joined, union
+from mongepatch.sparse.interactions import Interactions
 from mongepatch.sparse.pattern import Pattern
-from mongepatch.sparse.pattern_rules import RULES, Dependence
-
-_LARGEST = 10**8
-"""Elements of a table above which everything counts as depending on everything."""
+from mongepatch.sparse.pattern_rules import RULES
 
 _MOST_OPERATIONS = 100_000
 """Operations in all turns of a loop above which its turns are not told apart."""
@@ -30,65 +28,102 @@ _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "cu
 
 
 def jacobian_pattern(program: Program, dimension: int) -> Pattern:
-    """Booleans [residuals, dimension]: False only where the derivative is 0 at every position."""
-    position = Dependence((dimension,), depends=np.eye(dimension, dtype=bool))
-    with jax.ensure_compile_time_eval():
-        (residuals,) = _evaluate(program.jaxpr, [*map(_constant, program.data), position], exact=True)
+    """The pattern of the Jacobian, [residuals, dimension]: an entry off it is 0 at every position."""
+    (residuals,) = _results(program, dimension, _Mode(exact=True, interactions=None))
     if residuals.depends is None:
-        return Pattern.from_dense(np.zeros((*program.shape, dimension), bool))
-    return Pattern.from_dense(residuals.depends)
+        return Pattern((*program.shape, dimension), np.zeros(0, int), np.zeros(0, int))
+    rows = residuals.depends.sets[residuals.depends.index.reshape(-1)].tocoo()
+    return Pattern((*program.shape, dimension), rows.row, rows.col)
+
+
+def interaction_pattern(program: Program, dimension: int) -> Pattern:
+    """Pairs of parameters, [dimension, dimension], whose second derivative is not 0 in every result at every position.
+
+    It is symmetric. A parameter that is not paired with itself or with others enters as in an affine function, for any
+    values of the rest: with (θ − μ)/τ these are θ and μ, which interact with τ alone. Where a derivative does not
+    exist, as of |x| at 0, it counts as not 0.
+    """
+    interactions = Interactions(dimension)
+    _results(program, dimension, _Mode(exact=False, interactions=interactions))
+    return interactions.pattern()
+
+
+class _Mode(NamedTuple):
+    """What is asked of a program."""
+
+    exact: bool
+    """Whether derivatives are those of the operations: inside a function whose derivative is a user's own, it may
+    depend on what looks constant, such as a rounding. Interactions depend on choices and roundings too."""
+    interactions: Interactions | None
+    """Where interactions are collected."""
+
+
+def _results(program: Program, dimension: int, mode: _Mode) -> list[Dependence]:
+    position = Dependence((dimension,), depends=Table.each(dimension))
+    with jax.ensure_compile_time_eval():
+        return _evaluate(program.jaxpr, [*map(_constant, program.data), position], mode)
 
 
 def _constant(value: Any) -> Dependence:
     return Dependence(np.shape(value), None if isinstance(value, jax.core.Tracer) else value)
 
 
-def _evaluate(jaxpr: Any, inputs: list[Dependence], exact: bool) -> list[Dependence]:
-    """What is known of a program's results.
-
-    `exact` says whether derivatives are those of the operations: inside a function whose derivative is a user's own,
-    it may depend on what looks constant, such as a rounding.
-    """
+def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
+    """What is known of a program's results."""
     found: dict[Any, Dependence] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
 
     def read(variable: Any) -> Dependence:
         return _constant(variable.val) if hasattr(variable, "val") else found[variable]
 
     for equation in jaxpr.eqns:
-        results = _apply(equation, [read(variable) for variable in equation.invars], exact)
+        results = _apply(equation, [read(variable) for variable in equation.invars], mode)
         found.update(zip(equation.outvars, results, strict=True))
     return [read(variable) for variable in jaxpr.outvars]
 
 
-def _apply(equation: Any, inputs: list[Dependence], exact: bool) -> list[Dependence]:
+def _apply(equation: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
     """What is known of the results of one operation."""
     name, results = equation.primitive.name, [variable.aval for variable in equation.outvars]
     if name in _CALLS:
         inner = equation.params.get("jaxpr", equation.params.get("call_jaxpr"))
-        return _call(inner, inputs, exact and not name.startswith("custom"))
+        custom = name.startswith("custom")
+        found = _call(inner, inputs, mode._replace(exact=mode.exact and not custom))
+        if custom and mode.interactions is not None:  # its derivative may be any function of what it depends on
+            _all_interact(mode.interactions, found)
+        return found
     if all(given.depends is None for given in inputs):
         return _values(equation, inputs)
     if name == "cond":
-        branches = [_call(branch, inputs[1:], exact) for branch in equation.params["branches"]]
-        return [_either(cases) for cases in zip(*branches, strict=True)]
-    dimension = next(given.depends.shape[-1] for given in inputs if given.depends is not None)
-    small = all(math.prod(result.shape) * dimension <= _LARGEST for result in results)
-    if name == "scan" and small and 0 < _turns(equation) <= _MOST_OPERATIONS:
-        return _scan(equation, inputs, exact)
-    if exact and not any(np.issubdtype(result.dtype, np.inexact) for result in results):
+        branches = [_call(branch, inputs[1:], mode) for branch in equation.params["branches"]]
+        found = [_either([*cases, *inputs[:1]]) for cases in zip(*branches, strict=True)]
+        if mode.interactions is not None and inputs[0].depends is not None:
+            _all_interact(mode.interactions, found)
+        return found
+    if name == "scan" and 0 < _turns(equation) <= _MOST_OPERATIONS:
+        return _scan(equation, inputs, mode)
+    if mode.exact and not any(np.issubdtype(result.dtype, np.inexact) for result in results):
         return [Dependence(result.shape) for result in results]  # comparisons and integers have no derivative
-    tables = RULES[name](equation, inputs, dimension) if name in RULES and small else None
+    dimension = next(given.depends.dimension for given in inputs if given.depends is not None)
+    tables = RULES[name](equation, inputs, dimension) if name in RULES else None
+    if mode.interactions is not None:
+        mode.interactions.record(equation, inputs, tables)
     if tables is None:
-        union = np.any([given.table(dimension).reshape(-1, dimension).any(0) for given in inputs], axis=0)
-        tables = [np.broadcast_to(union, (*result.shape, dimension)) for result in results]
+        total = union([given.depends.total(()) for given in inputs if given.depends is not None])
+        tables = [total.moved(np.broadcast_to(total.index, result.shape)) for result in results]
     return [Dependence(result.shape, depends=table) for result, table in zip(results, tables, strict=True)]
 
 
-def _call(inner: Any, inputs: list[Dependence], exact: bool) -> list[Dependence]:
-    return _evaluate(getattr(inner, "jaxpr", inner), [*map(_constant, getattr(inner, "consts", ())), *inputs], exact)
+def _all_interact(interactions: Interactions, results: list[Dependence]) -> None:
+    for result in results:
+        if result.depends is not None:
+            interactions.within(result.depends)
 
 
-def _scan(equation: Any, inputs: list[Dependence], exact: bool) -> list[Dependence]:
+def _call(inner: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
+    return _evaluate(getattr(inner, "jaxpr", inner), [*map(_constant, getattr(inner, "consts", ())), *inputs], mode)
+
+
+def _scan(equation: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
     """What is known of the results of a loop, turn by turn: a random walk's step knows its neighbour, not all steps."""
     params = equation.params
     constants, carry, sliced = _operands(equation, inputs)
@@ -96,7 +131,7 @@ def _scan(equation: Any, inputs: list[Dependence], exact: bool) -> list[Dependen
     turns = range(params["length"])
     collected = []
     for turn in reversed(turns) if params["reverse"] else turns:
-        results = _call(params["jaxpr"], [*constants, *carry, *(_slice(given, turn) for given in sliced)], exact)
+        results = _call(params["jaxpr"], [*constants, *carry, *(_slice(given, turn) for given in sliced)], mode)
         carry = results[:count]
         collected.append(results[count:])
     if params["reverse"]:
@@ -124,14 +159,16 @@ def _alike(outside: Sequence[Any], inside: Sequence[Any]) -> int:
 
 def _slice(given: Dependence, turn: int) -> Dependence:
     value = None if given.value is None else given.value[turn]
-    return Dependence(given.shape[1:], value, None if given.depends is None else given.depends[turn])
+    depends = None if given.depends is None else given.depends.moved(given.depends.index[turn])
+    return Dependence(given.shape[1:], value, depends)
 
 
 def _stack(parts: tuple[Dependence, ...]) -> Dependence:
     shape = (len(parts), *parts[0].shape)
     tables = [part.depends for part in parts if part.depends is not None]
     if tables:
-        return Dependence(shape, depends=np.stack([part.table(tables[0].shape[-1]) for part in parts]))
+        together = joined([part.table(tables[0].dimension) for part in parts])
+        return Dependence(shape, depends=together[0].moved(np.stack([table.index for table in together])))
     known = all(part.value is not None for part in parts)
     return Dependence(shape, jnp.stack([part.value for part in parts]) if known else None)
 
@@ -159,6 +196,9 @@ def _values(equation: Any, inputs: list[Dependence]) -> list[Dependence]:
     return [_constant(value) for value in (values if equation.primitive.multiple_results else [values])]
 
 
-def _either(cases: tuple[Dependence, ...]) -> Dependence:
+def _either(cases: list[Dependence]) -> Dependence:
     tables = [case.depends for case in cases if case.depends is not None]
-    return Dependence(cases[0].shape, depends=np.any(tables, axis=0) if tables else None)
+    if not tables:
+        return Dependence(cases[0].shape)
+    table = union(tables)
+    return Dependence(cases[0].shape, depends=table.moved(np.broadcast_to(table.index, cases[0].shape)))

@@ -94,8 +94,18 @@ def _independent(graph: list[set[int]], left: list[int]) -> list[int]:
     Eliminating a coordinate makes neighbours of all its neighbours: those go first that make few new ones.
     """
     fill = {i: _fill(graph, i) for i in left}
-    most = 2 * min(fill.values()) + _LITTLE_FILL
-    allowed = [i for i in left if fill[i] <= most]
+    few = _without_neighbours(graph, [i for i in left if fill[i] <= 2 * min(fill.values()) + _LITTLE_FILL])
+    # A level that eliminates few coordinates costs as many operations as one that eliminates most of them.
+    if (2 * len(few) >= len(left) or 8 * len(few) >= len(left) > SMALL) and len(few) > 1:
+        return few
+    # Where one side of crossed effects would go but for a few cells, all of it goes.
+    usual = float(np.median(list(fill.values())))
+    most = _without_neighbours(graph, [i for i in left if fill[i] <= 2 * usual + _LITTLE_FILL])
+    return most if 2 * len(most) >= len(left) > 2 else []
+
+
+def _without_neighbours(graph: list[set[int]], allowed: list[int]) -> list[int]:
+    """Some of the coordinates, of which no two are neighbours."""
     # Coordinates with as many neighbours are one array: most of a kind go first, in their own order.
     kinds = Counter(len(graph[i]) for i in allowed)
     chosen: list[int] = []
@@ -107,10 +117,7 @@ def _independent(graph: list[set[int]], left: list[int]) -> list[int]:
     # The ends of a random walk, and other rare kinds, may wait: each kind takes operations of its own.
     kinds = Counter(len(graph[i]) for i in chosen)
     largest = max(kinds.values())
-    chosen = [i for i in chosen if kinds[len(graph[i])] > 2 or 8 * kinds[len(graph[i])] > largest]
-    # A level that eliminates few coordinates costs as many operations as one that eliminates most of them.
-    enough = 2 * len(chosen) >= len(left) if len(left) <= SMALL else 8 * len(chosen) >= len(left)
-    return chosen if enough and len(chosen) > 1 else []
+    return [i for i in chosen if kinds[len(graph[i])] > 2 or 8 * kinds[len(graph[i])] > largest]
 
 
 def _fill(graph: list[set[int]], i: int) -> int:

@@ -1,8 +1,6 @@
 """What the results of single operations depend on, for the operations that models are made from."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from string import ascii_letters
 from typing import Any, TypeAlias
 
 import jax
@@ -10,118 +8,131 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from mongepatch.sparse.dependence import Dependence, Table, joined, union
 
-@dataclass(frozen=True)
-class Dependence:
-    """What is known of an array: its value, or the parameters that its elements depend on, or neither."""
-
-    shape: tuple[int, ...]
-    value: Any = None
-    depends: np.ndarray | None = None
-    """Booleans [*shape, dimension]; None where no element depends on any parameter."""
-
-    def table(self, dimension: int) -> np.ndarray:
-        """`depends`, of False where there is none."""
-        return np.zeros((*self.shape, dimension), bool) if self.depends is None else self.depends
-
-    def nonzero(self) -> np.ndarray:
-        """Where the elements may differ from 0."""
-        return np.ones(self.shape, bool) if self.value is None else np.asarray(self.value) != 0
-
-
-Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[np.ndarray] | None]
+Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[Table] | None]
 """Tables of the results from the operation, its inputs and the number of parameters; None where it cannot tell."""
 
-
-def _elementwise(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    shape = (*equation.outvars[0].aval.shape, dimension)
-    table = np.zeros(shape, bool)
-    for given in inputs:
-        if given.depends is not None:
-            table = table | given.depends
-    return [np.broadcast_to(table, shape)]
+_MANY_TERMS = 20_000_000
+"""Terms of a product above which zeros of its factors are not used."""
 
 
-def _multiply(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
+def _elementwise(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    table = union([given.depends for given in inputs if given.depends is not None])
+    return [table.moved(np.broadcast_to(table.index, equation.outvars[0].aval.shape))]
+
+
+def _multiply(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
     (table,) = _elementwise(equation, inputs, dimension)
     for given in inputs:
-        table = table & given.nonzero()[..., None]
+        table = table.where(np.broadcast_to(given.nonzero, table.index.shape))
     return [table]
 
 
-def _dot(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
+def factors(equation: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """Elements of the factors of a `dot_general`: [batch, rows, terms] and [batch, terms, columns]."""
+    (summed, batched) = equation.params["dimension_numbers"]
+    found = []
+    for array, own_summed, own_batched in zip(arrays, summed, batched, strict=True):
+        free = [axis for axis in range(array.ndim) if axis not in (*own_summed, *own_batched)]
+        sizes = [int(np.prod([array.shape[a] for a in axes], dtype=int)) for axes in (own_batched, free, own_summed)]
+        found.append(array.transpose(*own_batched, *free, *own_summed).reshape(sizes))
+    return found[0], found[1].transpose(0, 2, 1)
+
+
+def _dot(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
     """Sums over products: a factor's zeros cut off what the other factor depends on."""
-    (summed, batched), letters = equation.params["dimension_numbers"], iter(ascii_letters[:-1])
-    names: list[list[str]] = [[""] * len(given.shape) for given in inputs]
-    for left, right in [*zip(*batched, strict=True), *zip(*summed, strict=True)]:
-        names[0][left] = names[1][right] = next(letters)
-    shared = [names[0][axis] for axis in batched[0]]
-    free = []
-    for axes in names:
-        for axis, name in enumerate(axes):
-            if not name:
-                axes[axis] = next(letters)
-                free.append(axes[axis])
-    left_name, right_name = ("".join(axes) for axes in names)
-    result = "".join(shared + free) + "Z"
-    left, right = inputs
-    count = np.zeros((*equation.outvars[0].aval.shape, dimension), np.float32)
-    for name, table, other, factor in (
-        (left_name, left.depends, right_name, right.nonzero()),
-        (right_name, right.depends, left_name, left.nonzero()),
-    ):
-        if table is not None:
-            operands = table.astype(np.float32), factor.astype(np.float32)
-            count = count + np.einsum(f"{name}Z,{other}->{result}", *operands, optimize=True)
-    return [count > 0]
-
-
-def _reshape(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    return [inputs[0].table(dimension).reshape(*equation.outvars[0].aval.shape, dimension)]
-
-
-def _broadcast(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
     shape = equation.outvars[0].aval.shape
+    nonzero = factors(equation, [given.nonzero for given in inputs])
+    parts = []
+    for number, given in enumerate(inputs):
+        if given.depends is None:
+            continue
+        arrays = [np.zeros(other.shape, int) for other in inputs]
+        arrays[number] = given.depends.index
+        index, mask = factors(equation, arrays)[number], nonzero[1 - number]
+        if number == 0:  # the same with both factors transposed and exchanged
+            index, mask = index.transpose(0, 2, 1), mask.transpose(0, 2, 1)
+        found = _combined(given.depends, index, mask)
+        parts.append(found.moved(found.index.transpose(0, 2, 1)) if number == 0 else found)
+    table = union(parts)
+    return [table.moved(table.index.reshape(shape))]
+
+
+def _combined(table: Table, index: np.ndarray, mask: np.ndarray) -> Table:
+    """Unions over the terms of elements [batch, terms, columns] that a mask [batch, rows, terms] lets through."""
+    batch, rows, _ = mask.shape
+    columns = index.shape[2]
+    if mask.all() or np.count_nonzero(mask) * columns > _MANY_TERMS:
+        found = table.moved(index).reduced((1,))
+        return found.moved(np.broadcast_to(found.index[:, None], (batch, rows, columns)))
+    b, r, t = np.nonzero(mask)
+    groups = ((b * rows + r) * columns)[:, None] + np.arange(columns)
+    found = table.grouped(groups, index[b, t], batch * rows * columns)
+    return found.moved(found.index.reshape(batch, rows, columns))
+
+
+def _reshape(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    table = inputs[0].table(dimension)
+    return [table.moved(table.index.reshape(equation.outvars[0].aval.shape))]
+
+
+def _broadcast(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    shape, table = equation.outvars[0].aval.shape, inputs[0].table(dimension)
     spread = [1] * len(shape)
     for axis, size in zip(equation.params["broadcast_dimensions"], inputs[0].shape, strict=True):
         spread[axis] = size
-    return [np.broadcast_to(inputs[0].table(dimension).reshape(*spread, dimension), (*shape, dimension))]
+    return [table.moved(np.broadcast_to(table.index.reshape(spread), shape))]
 
 
-def _transpose(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    axes = equation.params["permutation"]
-    return [inputs[0].table(dimension).transpose(*axes, len(axes))]
+def _transpose(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    table = inputs[0].table(dimension)
+    return [table.moved(table.index.transpose(equation.params["permutation"]))]
 
 
-def _concatenate(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    return [np.concatenate([given.table(dimension) for given in inputs], axis=equation.params["dimension"])]
+def _concatenate(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    tables = joined([given.table(dimension) for given in inputs])
+    return [tables[0].moved(np.concatenate([table.index for table in tables], axis=equation.params["dimension"]))]
 
 
-def _split(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    cuts = np.cumsum(equation.params["sizes"])[:-1]
-    return list(np.split(inputs[0].table(dimension), cuts, axis=equation.params["axis"]))
+def _split(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    cuts, table = np.cumsum(equation.params["sizes"])[:-1], inputs[0].table(dimension)
+    return [table.moved(part) for part in np.split(table.index, cuts, axis=equation.params["axis"])]
 
 
-def _stack(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    return [np.stack([given.table(dimension) for given in inputs], axis=equation.params["axis"])]
+def _stack(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    tables = joined([given.table(dimension) for given in inputs])
+    return [tables[0].moved(np.stack([table.index for table in tables], axis=equation.params["axis"]))]
 
 
-def _unstack(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    return list(np.moveaxis(inputs[0].table(dimension), equation.params["axis"], 0))
+def _unstack(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    table = inputs[0].table(dimension)
+    return [table.moved(part) for part in np.moveaxis(table.index, equation.params["axis"], 0)]
 
 
-def _reduce(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
-    return [np.asarray(inputs[0].table(dimension).any(axis=tuple(equation.params["axes"])))]
+def _reduce(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    return [inputs[0].table(dimension).reduced(tuple(equation.params["axes"]))]
 
 
-def _accumulate(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
+def _accumulate(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+    """Unions of all elements so far: of 2, then of 4, and so on."""
     axis, table = equation.params["axis"], inputs[0].table(dimension)
-    if equation.params["reverse"]:
-        return [np.flip(np.logical_or.accumulate(np.flip(table, axis), axis), axis)]
-    return [np.logical_or.accumulate(table, axis)]
+    size, distance = table.index.shape[axis], 1
+    while distance < size:
+        last = table.moved(np.take(table.index, np.arange(size - distance), axis))
+        first = table.moved(np.take(table.index, np.arange(distance, size), axis))
+        if equation.params["reverse"]:
+            changed, kept = union([last, first]), np.take(table.index, np.arange(size - distance, size), axis)
+            parts = joined([changed, table.moved(kept)])
+        else:
+            changed, kept = union([first, last]), np.take(table.index, np.arange(distance), axis)
+            parts = joined([table.moved(kept), changed])
+        table = parts[0].moved(np.concatenate([part.index for part in parts], axis))
+        distance *= 2
+    return [table]
 
 
-def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray] | None:
+def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
     """Operations that take elements from places that do not depend on parameters: done to the elements' numbers."""
     operand, places = inputs[0], inputs[1:]
     if equation.primitive.name == "pad":
@@ -132,48 +143,61 @@ def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.nd
         return None
     numbers = jnp.arange(int(np.prod(operand.shape))).reshape(operand.shape)
     moved = np.asarray(equation.primitive.bind(numbers, *(place.value for place in places), **equation.params))
-    table = operand.table(dimension).reshape(-1, dimension)
-    return [np.where((moved >= 0)[..., None], table[np.maximum(moved, 0)], False)]
+    table = operand.table(dimension)
+    inside = (moved >= 0) & (moved < table.index.size)
+    return [table.moved(table.index.reshape(-1)[np.where(inside, moved, 0)]).where(inside)]
 
 
-def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray] | None:
+def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
     """Updates at known places, whatever is done with them there: what is updated may count too."""
     operand, places, updates = inputs
-    if places.value is None:
+    size = int(np.prod(operand.shape))
+    if places.value is None or size >= 2**24:  # numbers of elements are exact in single precision up to there
         return None
     numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
 
-    def count(before: Any, after: Any) -> Any:
-        return lax.scatter_add(before, jnp.asarray(places.value), after, numbers, mode=mode)
+    def add(values: Any) -> Any:
+        return lax.scatter_add(jnp.zeros(operand.shape), jnp.asarray(places.value), values, numbers, mode=mode)
 
-    tables = (jnp.asarray(given.table(dimension), jnp.float32) for given in (operand, updates))
-    return [np.asarray(jax.vmap(count, in_axes=-1, out_axes=-1)(*tables)) > 0]
+    # The transpose of the operation takes from each place of the result: it says where an update goes, 0 for nowhere.
+    counted = jnp.arange(1.0, size + 1).reshape(operand.shape)
+    (to,) = jax.linear_transpose(add, jnp.zeros(updates.shape))(counted)
+    to = np.asarray(to).astype(int).reshape(-1) - 1
+    before, after = joined([operand.table(dimension), updates.table(dimension)])
+    groups = np.append(np.arange(size), to[to >= 0])
+    found = before.grouped(groups, np.append(before.index.reshape(-1), after.index.reshape(-1)[to >= 0]), size)
+    return [found.moved(found.index.reshape(operand.shape))]
 
 
-def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray] | None:
+def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
     """A block put at a known place: done to the numbers of all elements."""
     operand, block, *starts = inputs
     if any(start.value is None for start in starts):
         return None
-    sizes = [int(np.prod(given.shape)) for given in (operand, block)]
-    numbers = jnp.arange(sum(sizes))
-    parts = numbers[: sizes[0]].reshape(operand.shape), numbers[sizes[0] :].reshape(block.shape)
-    moved = np.asarray(lax.dynamic_update_slice(*parts, [start.value for start in starts]))
-    return [np.concatenate([given.table(dimension).reshape(-1, dimension) for given in (operand, block)])[moved]]
+    before, after = joined([operand.table(dimension), block.table(dimension)])
+    parts = jnp.asarray(before.index), jnp.asarray(after.index)
+    return [before.moved(np.asarray(lax.dynamic_update_slice(*parts, [start.value for start in starts])))]
 
 
-def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
+def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
     """A⁻¹B or BA⁻¹: every column, or row, for itself, with all of the matrix of its batch."""
-    matrix, right = (given.table(dimension) for given in inputs)
-    along = -3 if equation.params["left_side"] else -2
-    table = matrix.any(axis=(-3, -2), keepdims=True) | right.any(axis=along, keepdims=True)
-    return [np.broadcast_to(table, right.shape)]
+    matrix, right = of_matrices(inputs[0].table(dimension)), inputs[1].table(dimension)
+    along = right.index.ndim - (2 if equation.params["left_side"] else 1)
+    column = right.reduced((along,))
+    table = union([matrix, column.moved(np.expand_dims(column.index, along))])
+    return [table.moved(np.broadcast_to(table.index, right.index.shape))]
 
 
-def _factor(equation: Any, inputs: list[Dependence], dimension: int) -> list[np.ndarray]:
+def of_matrices(table: Table) -> Table:
+    """What any element of each matrix of a batch depends on, [*batch, 1, 1]."""
+    found = table.reduced((table.index.ndim - 2, table.index.ndim - 1))
+    return found.moved(found.index[..., None, None])
+
+
+def _factor(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
     """Factors of the matrices of a batch, each for itself."""
-    (matrix,) = (given.table(dimension) for given in inputs)
-    return [np.broadcast_to(matrix.any(axis=(-3, -2), keepdims=True), matrix.shape)]
+    table = of_matrices(inputs[0].table(dimension))
+    return [table.moved(np.broadcast_to(table.index, inputs[0].shape))]
 
 
 _ELEMENTWISE = """
