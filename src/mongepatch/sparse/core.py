@@ -32,6 +32,10 @@ class SymmetricCore(NamedTuple):
         """L⁻ᵀz."""
         return dot(noise, self.inverse_root)
 
+    def draw(self, vector: AnyVector, noise: AnyVector) -> AnyVector:
+        """A⁻¹b + L⁻ᵀz."""
+        return dot(dot(self.inverse_root, vector) + noise, self.inverse_root)
+
     def root_transposed(self, vector: AnyVector) -> AnyVector:
         """Lᵀx, as WAx."""
         return dot(self.inverse_root, dot(self.matrix, vector))

@@ -17,7 +17,7 @@ from mongepatch.sparse.core import SMALL, factor_general, factor_symmetric
 from mongepatch.sparse.level import Layout, Level, LevelFactors
 from mongepatch.sparse.ordering import Ordering
 from mongepatch.sparse.pattern import Pattern
-from mongepatch.sparse.sums import take, take_or_zero
+from mongepatch.sparse.sums import Moves, Permutation, take
 
 
 class Factored(NamedTuple):
@@ -40,36 +40,38 @@ class Elimination:
         # and sums of slices: that compiles to straight code, batches over chains and can be differentiated, where a
         # general sparse factorisation would loop over indices that are data.
         ordering = Ordering(pattern)
-        self._order, self._back = ordering.coordinates, np.argsort(ordering.coordinates)
+        self._coordinates, self._order = ordering.coordinates, Permutation(ordering.coordinates)
         self._levels: list[Level] = []
-        layout = first = Layout(np.arange(len(self._order)), ordering.hubs, ordering.edges)
+        layout = first = Layout(np.arange(len(self._coordinates)), ordering.hubs, ordering.edges)
         for eliminated in ordering.levels:
             level = Level(layout, eliminated)
             self._levels.append(level)
             layout = level.after
         self._rest = layout.active
-        row, column = np.repeat(self._rest, len(self._rest)), np.tile(self._rest, len(self._rest))
-        self._square_at = layout.find(row, column)
-        self._above = (row < column) & (row < layout.first)
-        number = np.searchsorted(self._rest, np.stack([layout.rows, layout.columns]))
-        self._square_from = number[0] * len(self._rest) + number[1]
-        self.rows = self._order[first.rows]
+        size = len(self._rest)
+        row, column = np.searchsorted(self._rest, np.stack([layout.rows, layout.columns]))
+        self._square_from = row * size + column
+        mirrored = np.flatnonzero((layout.rows != layout.columns) & (layout.columns < layout.first))
+        above = column[mirrored] * size + row[mirrored]
+        self._square = Moves(size**2, np.append(self._square_from, above), np.append(np.arange(len(layout)), mirrored))
+        self._above = np.isin(np.arange(size**2), above)
+        self.rows = self._coordinates[first.rows]
         """The row of each entry that `factor` expects, in its order. Of a symmetric pair one entry is listed, or both of
         coordinates that have many neighbours. Some entries off the pattern are listed: they are 0."""
-        self.columns = self._order[first.columns]
+        self.columns = self._coordinates[first.columns]
         """Its column."""
 
     @property
     def core(self) -> np.ndarray:
         """Coordinates that are left to LAPACK."""
-        return self._order[self._rest if len(self._rest) > SMALL else self._rest[:0]]
+        return self._coordinates[self._rest if len(self._rest) > SMALL else self._rest[:0]]
 
     def places(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Where the entries that `factor` expects are among entries of these rows and columns: −1 for none.
 
         Of a symmetric pair either entry will do.
         """
-        size = len(self._order)
+        size = len(self._coordinates)
         given = np.append(rows * size + columns, columns * size + rows)
         sorted_keys, first = np.unique(given, return_index=True)
         wanted = self.rows * size + self.columns
@@ -86,16 +88,16 @@ class Elimination:
         levels, symmetric = [], transposed is None
         lower, upper = entries, entries if transposed is None else transposed
         for level in self._levels:
-            factors = level.factor(lower, upper)
+            if symmetric:
+                factors, lower = level.eliminate(lower)
+            else:
+                factors, lower, upper = level.eliminate_both(lower, upper)
             levels.append(factors)
-            below = level.eliminate(lower, upper, factors.lower)
-            upper = below if symmetric else level.eliminate(upper, lower, factors.upper)
-            lower = below
         if not len(self._rest):
             return Factored(tuple(levels), None)
-        square = take_or_zero(lower, self._square_at)
+        square = self._square(lower)
         if not symmetric and self._above.any():
-            square = jnp.where(self._above, take_or_zero(upper, self._square_at), square)
+            square = jnp.where(self._above, self._square(upper), square)
         matrix = square.reshape(len(self._rest), -1)
         return Factored(tuple(levels), factor_symmetric(matrix) if symmetric else factor_general(matrix))
 
@@ -108,7 +110,7 @@ class Elimination:
 
     def solve(self, factored: Factored, vector: Vector) -> Vector:
         """A⁻¹ b."""
-        right, vector = [], take(vector, self._order)
+        right, vector = [], self._order(vector)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, vector = level.forward(factors, vector)
             right.append(own / factors.pivots)
@@ -116,27 +118,37 @@ class Elimination:
 
     def root(self, factored: Factored, noise: Vector) -> Vector:
         """F⁻ᵀ z with A = F Fᵀ, for a symmetric A: NaN where it is not positive definite."""
-        right, noise = [], take(noise, self._order)
+        right, noise = [], self._order(noise)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, noise = level.divided(noise)
             right.append(own / jnp.sqrt(factors.pivots))
         return self._backward(factored, right, noise if factored.core is None else factored.core.root(noise))
 
+    def draw(self, factored: Factored, vector: Vector, noise: Vector) -> Vector:
+        """A⁻¹ b + F⁻ᵀ z, at little more than the cost of one: for normal z a draw from N(A⁻¹ b, A⁻¹)."""
+        right, vector, noise = [], self._order(vector), self._order(noise)
+        for level, factors in zip(self._levels, factored.levels, strict=True):
+            own, vector = level.forward(factors, vector)
+            own_noise, noise = level.divided(noise)
+            scale = jnp.sqrt(factors.pivots)
+            right.append((own / scale + own_noise) / scale)
+        return self._backward(factored, right, vector if factored.core is None else factored.core.draw(vector, noise))
+
     def root_transposed(self, factored: Factored, vector: Vector) -> Vector:
         """Fᵀ x, the inverse of `root`."""
-        parts, vector = [], take(vector, self._order)
+        parts, vector = [], self._order(vector)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, vector = level.divided(vector)
             parts.append(jnp.sqrt(factors.pivots) * (own + level.beside(factors, vector)))
         found = vector if factored.core is None else factored.core.root_transposed(vector)
         for level, own in zip(reversed(self._levels), reversed(parts), strict=True):
             found = level.joined(own, found)
-        return take(found, self._back)
+        return self._order.inverse(found)
 
     def _backward(self, factored: Factored, right: list[AnyVector], solved: AnyVector) -> Vector:
         for level, factors, own in reversed(list(zip(self._levels, factored.levels, right, strict=True))):
             solved = level.joined(own - level.beside(factors, solved), solved)
-        return take(solved, self._back)
+        return self._order.inverse(solved)
 
     def inverse(self, factored: Factored) -> Entries:
         """The entries of A⁻¹ at `rows` and `columns`, for a symmetric A."""

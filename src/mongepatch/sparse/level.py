@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import AnyVector, Entries
 from mongepatch.sparse.nests import Nest
-from mongepatch.sparse.sums import Moves, Sums, take
+from mongepatch.sparse.sums import Moves, Permutation, Sums, take
 
 
 class Layout:
@@ -117,31 +118,29 @@ class Level:
         kinds = [
             kind._replace(members=np.arange(start, stop)) for kind, start, stop in zip(kinds, starts[:-1], starts[1:], strict=True)
         ]
-        self._pivots_at = before.find(eliminated, eliminated)
-        self._beside_at = _joined(before.find(eliminated[kind.members], kind.near) for kind in kinds)
+        pivots_at = before.find(eliminated, eliminated)
+        beside_at = _joined(before.find(eliminated[kind.members], kind.near) for kind in kinds)
         # The entries given are those of the lower triangle: beside a coordinate of the level they are a row of it up to
         # the diagonal, and a column from there on.
         self._above = _joined(kind.near < eliminated[kind.members] for kind in kinds)
         self._pivot_of = _joined(np.broadcast_to(kind.members, kind.near.shape) for kind in kinds)
+        # Every entry is a pivot, beside one, or kept.
         kept = before.find(self.after.rows, self.after.columns)
         there = np.flatnonzero(kept >= 0)
-        self._keep = Moves(len(self.after), there, kept[there])
-        self._give_back = Moves(len(before), kept[there], there)
+        self._entries = Permutation(np.concatenate([pivots_at, beside_at, kept[there]]))
+        self._sizes = [size, len(beside_at), len(there)]
+        self._keep = Moves(len(self.after), there, np.arange(len(there)))
+        self._kept = there
         self._update = Sums(len(self.after), *self._updates(kinds))
-        self._cross = Sums(len(self._beside_at), *self._crossings(kinds))
-        numbers = np.arange(len(self._beside_at))
+        self._cross = Sums(len(beside_at), *self._crossings(kinds))
+        numbers = np.arange(len(beside_at))
         self._own = Sums(size, np.stack([self._pivot_of, numbers, numbers], axis=1))
-        self._own_to = Moves(len(before), self._pivots_at, np.arange(size))
-        self._cross_to = Moves(len(before), self._beside_at, numbers)
 
         place, after = (_numbers(active, len(edges)) for active in (before.active, rest))
-        self._chosen_at, self._rest_at = place[eliminated], place[rest]
+        self._coordinates = Permutation(place[np.append(eliminated, rest)])
         near_at = _joined(after[kind.near] for kind in kinds)
         self._forward = Sums(len(rest), np.stack([near_at, numbers, self._pivot_of], axis=1))
         self._beside = Sums(size, np.stack([self._pivot_of, numbers, near_at], axis=1))
-        self._in_a_row = np.array_equal(np.append(self._chosen_at, self._rest_at), np.arange(len(before.active)))
-        self._chosen_to = Moves(len(before.active), self._chosen_at, np.arange(size))
-        self._rest_to = Moves(len(before.active), self._rest_at, np.arange(len(rest)))
 
     def _updates(self, kinds: list[_Kind]) -> tuple[np.ndarray, list[Nest]]:
         """Place of an entry that is changed, then of the factor of its later coordinate, then of the earlier one."""
@@ -193,33 +192,33 @@ class Level:
         axes = [axis for axis in axes if axis[0] > 1]
         return Nest((start, first, first), tuple(size for size, _ in axes), tuple(strides for _, strides in axes))
 
-    def factor(self, lower: Entries, upper: Entries) -> LevelFactors:
-        """Pivots, and what is beside them over the pivots."""
-        pivots = take(lower, self._pivots_at)
+    def eliminate(self, entries: Entries) -> tuple[LevelFactors, AnyVector]:
+        """The factors of the level, and the entries of S = A_RR − A_RI d⁻¹ A_IR, for a symmetric A."""
+        pivots, beside, kept = self._parts(entries)
+        lower = beside / take(pivots, self._pivot_of)
+        return LevelFactors(pivots, lower, lower), self._keep(kept) - self._update(lower, beside)
+
+    def eliminate_both(self, lower: Entries, upper: Entries) -> tuple[LevelFactors, AnyVector, AnyVector]:
+        """The same for any A, from the entries of A and of Aᵀ, and the entries of S and of Sᵀ."""
+        (pivots, one, kept_below), (_, two, kept_above) = self._parts(lower), self._parts(upper)
+        below, above = jnp.where(self._above, two, one), jnp.where(self._above, one, two)
         over = take(pivots, self._pivot_of)
-        below = self._beside_of(lower, upper) / over
-        return LevelFactors(pivots, below, below if upper is lower else self._beside_of(upper, lower) / over)
+        factors = LevelFactors(pivots, below / over, above / over)
+        rest = self._keep(kept_below) - self._update(factors.lower, above)
+        return factors, rest, self._keep(kept_above) - self._update(factors.upper, below)
 
-    def eliminate(self, lower: Entries, upper: Entries, factor: AnyVector) -> AnyVector:
-        """Entries of S = A_RR − A_RI d⁻¹ A_IR."""
-        return self._keep(lower) - self._update(factor, self._beside_of(upper, lower))
-
-    def _beside_of(self, lower: Entries, upper: Entries) -> AnyVector:
-        """A_RI."""
-        beside = take(lower, self._beside_at)
-        if upper is lower or not self._above.any():
-            return beside
-        return jnp.where(self._above, take(upper, self._beside_at), beside)
+    def _parts(self, entries: Entries) -> list[AnyVector]:
+        """Pivots, what is beside them, and what is kept."""
+        return jax.lax.split(self._entries(entries), self._sizes)
 
     def divided(self, vector: AnyVector) -> tuple[AnyVector, AnyVector]:
         """The elements of the level, and the rest."""
-        return take(vector, self._chosen_at), take(vector, self._rest_at)
+        own, rest = jax.lax.split(self._coordinates(vector), [self._sizes[0], len(vector) - self._sizes[0]])
+        return own, rest
 
     def joined(self, own: AnyVector, rest: AnyVector) -> AnyVector:
         """The inverse of `divided`."""
-        if self._in_a_row:
-            return jnp.concatenate([own, rest])
-        return self._chosen_to(own) + self._rest_to(rest)
+        return self._coordinates.inverse(jnp.concatenate([own, rest]))
 
     def forward(self, factors: LevelFactors, vector: AnyVector) -> tuple[AnyVector, AnyVector]:
         """b_I, and b_R − A_RI d⁻¹ b_I."""
@@ -238,7 +237,7 @@ class Level:
         """
         cross = -self._cross(factors.lower, rest)
         own = 1.0 / factors.pivots - self._own(factors.lower, cross)
-        return self._own_to(own) + self._cross_to(cross) + self._give_back(rest)
+        return self._entries.inverse(jnp.concatenate([own, cross, take(rest, self._kept)]))
 
 
 def _kinds(near: list[np.ndarray], first: int) -> list[_Kind]:

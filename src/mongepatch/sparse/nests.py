@@ -4,8 +4,10 @@ A gather reads one element at a time, and its derivative in reverse is a scatter
 known beforehand are mostly regular: all groups of a hierarchy, every other step of a random walk, one mean for all.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -150,8 +152,53 @@ def _cut(array: jax.Array, stop: int, stride: int) -> jax.Array:
     return jax.lax.slice(array, [0] * (leading + 1), [*array.shape[:-1], stop], [*[1] * leading, stride])
 
 
-def put(values: jax.Array, nest: Nest, number: int, size: int) -> jax.Array:
-    """The transposed operation: a vector of this size with the values in their places and 0 elsewhere."""
+class Pieces:
+    """A vector cut into the parts that nests take from: in reverse one concatenation, where slices would be paddings.
+
+    Args:
+        vector: what is cut.
+        nests: what will be taken.
+        number: of the vector among those of the nests.
+    """
+
+    def __init__(self, vector: AnyVector, nests: Sequence[Nest], number: int) -> None:
+        self._number = number
+        ranges = sorted((axes.first, axes.first + axes.extent) for axes in (_Axes(nest, number) for nest in nests))
+        cuts: list[int] = []
+        for start, stop in ranges:
+            if cuts and start < cuts[-1]:
+                cuts[-1] = max(cuts[-1], stop)
+            elif cuts and start == cuts[-1]:
+                cuts.append(stop)
+            else:
+                cuts += [start, stop]
+        self._starts = sorted({0, *cuts} - {len(vector)})
+        sizes = np.diff([*self._starts, len(vector)]).tolist()
+        self._parts = [vector] if len(sizes) == 1 else jax.lax.split(vector, sizes)
+
+    def view(self, nest: Nest) -> jax.Array:
+        """What a nest takes."""
+        axes = _Axes(nest, self._number)
+        part = bisect_right(self._starts, axes.first) - 1
+        starts = list(nest.starts)
+        starts[self._number] -= self._starts[part]
+        return view(self._parts[part], nest._replace(starts=tuple(starts)), self._number)
+
+
+class Placed(NamedTuple):
+    """Values that go to a part of a vector, with 0 between them."""
+
+    values: AnyVector
+    first: int
+
+    @property
+    def end(self) -> int:
+        """The place after the last."""
+        return self.first + len(self.values)
+
+
+def put(values: jax.Array, nest: Nest, number: int) -> Placed:
+    """The operation transposed to `view`."""
     axes = _Axes(nest, number)
     placed = axes.sorted(values)
     zero = jnp.zeros((), values.dtype)
@@ -162,8 +209,26 @@ def put(values: jax.Array, nest: Nest, number: int, size: int) -> jax.Array:
             if stride > inner:
                 placed = jax.lax.pad(placed, zero, [(0, 0, 0)] * (placed.ndim - 1) + [(0, stride - inner, 0)])
             placed = placed.reshape(*placed.shape[:-2], -1)
-    after = size - axes.first - placed.shape[-1]
-    return placed if axes.first == after == 0 else jax.lax.pad(placed, zero, [(axes.first, after, 0)])
+    if len(placed) > axes.extent:
+        placed = jax.lax.slice(placed, (0,), (axes.extent,))
+    return Placed(placed, axes.first)
+
+
+def total(parts: Sequence[Placed], size: int, dtype: Any) -> AnyVector:
+    """The sum of vectors of this size: cut wherever one of them begins or ends, and concatenated."""
+    cuts = sorted({0, size, *(part.first for part in parts), *(part.end for part in parts)})
+    terms: list[list[jax.Array]] = [[] for _ in cuts[1:]]
+    for part in parts:
+        inside = [number for number, cut in enumerate(cuts[:-1]) if part.first <= cut < part.end]
+        sizes = [cuts[number + 1] - cuts[number] for number in inside]
+        pieces = [part.values] if len(sizes) == 1 else jax.lax.split(part.values, sizes)
+        for number, piece in zip(inside, pieces, strict=True):
+            terms[number].append(piece)
+    sums = [
+        reduce(jnp.add, own) if own else jnp.zeros(cuts[number + 1] - cuts[number], dtype)
+        for number, own in enumerate(terms)
+    ]
+    return sums[0] if len(sums) == 1 else jnp.concatenate([*sums, jnp.zeros(0, dtype)])
 
 
 class _Axes:

@@ -14,6 +14,10 @@ _MANY_NEIGHBOURS = 32
 """Neighbours above which those that are neighbours of each other are not counted."""
 
 
+_SMALL_ENOUGH = 32
+"""Coordinates up to which the end of a long chain is left to LAPACK, although levels would go on."""
+
+
 class Ordering:
     """Levels of coordinates of which no two are neighbours.
 
@@ -25,11 +29,11 @@ class Ordering:
         dimension = pattern.shape[0]
         given = _graph(pattern)
         levels, left = _levels([set(near) for near in given])
-        hubs = _hubs(given, left)
+        hubs = _hubs(given, left) if len(levels) > 1 else np.array(left, int)
         inside = np.ones(dimension, bool)
         inside[hubs] = False
         self.hubs = len(hubs)
-        """How many coordinates are hubs: they are not eliminated, and have far more neighbours than those that are."""
+        """How many coordinates are hubs: no level eliminates them, and many that are eliminated are their neighbours."""
         self.coordinates = np.append(np.flatnonzero(inside), hubs)
         """All coordinates: their own order, with the hubs as the last."""
         number = np.argsort(self.coordinates)
@@ -85,6 +89,17 @@ def _levels(graph: list[set[int]]) -> tuple[list[list[int]], list[int]]:
                     graph[j].discard(j)
         gone = set(chosen)
         left = [i for i in left if i not in gone]
+    return _without_small_ones(levels, left)
+
+
+def _without_small_ones(levels: list[list[int]], left: list[int]) -> tuple[list[list[int]], list[int]]:
+    """Levels but for the last of a long chain, which take as many operations as the first, each for few coordinates."""
+    dimension = sum(map(len, levels)) + len(left)
+    after = dimension
+    for number, level in enumerate(levels):
+        if len(levels) - number > 1 and after <= _SMALL_ENOUGH and 6 * after <= dimension:
+            return levels[:number], sorted([*left, *(i for rest in levels[number:] for i in rest)])
+        after -= len(level)
     return levels, left
 
 
@@ -95,13 +110,16 @@ def _independent(graph: list[set[int]], left: list[int]) -> list[int]:
     """
     fill = {i: _fill(graph, i) for i in left}
     few = _without_neighbours(graph, [i for i in left if fill[i] <= 2 * min(fill.values()) + _LITTLE_FILL])
+    # The ends of a random walk, and other rare kinds, may wait: each kind takes operations of its own.
+    kinds = Counter(len(graph[i]) for i in few)
+    few = [i for i in few if kinds[len(graph[i])] > 2 or 8 * kinds[len(graph[i])] > max(kinds.values())]
+    if 3 * len(few) < len(left):  # one side of crossed effects goes as a whole, those with many cells included
+        usual = float(np.median(list(fill.values())))
+        many = _without_neighbours(graph, [i for i in left if fill[i] <= 4 * usual])
+        few = many if 2 * len(many) >= len(left) else few
     # A level that eliminates few coordinates costs as many operations as one that eliminates most of them.
-    if (2 * len(few) >= len(left) or 8 * len(few) >= len(left) > SMALL) and len(few) > 1:
-        return few
-    # Where one side of crossed effects would go but for a few cells, all of it goes.
-    usual = float(np.median(list(fill.values())))
-    most = _without_neighbours(graph, [i for i in left if fill[i] <= 2 * usual + _LITTLE_FILL])
-    return most if 2 * len(most) >= len(left) > 2 else []
+    enough = 2 * len(few) >= len(left) or 8 * len(few) >= len(left) > SMALL
+    return few if enough and len(few) > 1 else []
 
 
 def _without_neighbours(graph: list[set[int]], allowed: list[int]) -> list[int]:
@@ -114,10 +132,7 @@ def _without_neighbours(graph: list[set[int]], allowed: list[int]) -> list[int]:
         if i not in blocked:
             chosen.append(i)
             blocked |= graph[i]
-    # The ends of a random walk, and other rare kinds, may wait: each kind takes operations of its own.
-    kinds = Counter(len(graph[i]) for i in chosen)
-    largest = max(kinds.values())
-    return [i for i in chosen if kinds[len(graph[i])] > 2 or 8 * kinds[len(graph[i])] > largest]
+    return chosen
 
 
 def _fill(graph: list[set[int]], i: int) -> int:

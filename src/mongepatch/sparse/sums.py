@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import AnyVector
-from mongepatch.sparse.nests import Nest, find_nests, put, view
+from mongepatch.sparse.nests import Nest, Pieces, Placed, find_nests, put, total
 
 _MANY = 600
 """Products from which on they are summed by a call, which takes longer to begin but adds several at a time."""
@@ -25,8 +25,6 @@ def take(vector: AnyVector, places: np.ndarray) -> jax.Array:
     flat = places.reshape(-1)
     if flat.size == 0:
         return jnp.zeros(places.shape, vector.dtype)
-    if len(flat) == len(vector) and np.array_equal(flat, np.arange(len(flat))):
-        return vector.reshape(places.shape)
     moves = Moves(len(flat), np.arange(len(flat)), flat)
     return (_gathered(vector, flat) if moves.irregular else moves(vector)).reshape(places.shape)
 
@@ -60,17 +58,51 @@ class Moves:
 
     def __call__(self, vector: AnyVector) -> AnyVector:
         """All results."""
-        parts = []
+        pieces = Pieces(vector, self._nests, 1)
+        views = [jnp.broadcast_to(pieces.view(nest), nest.sizes) for nest in self._nests]
         if self._in_a_row:
-            parts = [jnp.broadcast_to(view(vector, nest, 1), nest.sizes).reshape(-1) for nest in self._nests]
+            parts = [view.reshape(-1) for view in views]
             return parts[0] if len(parts) == 1 else jnp.concatenate(parts)
-        for nest in self._nests:
-            taken = jnp.broadcast_to(view(vector, nest, 1), nest.sizes)
+        placed = []
+        for nest, taken in zip(self._nests, views, strict=True):
             summed = tuple(axis for axis, stride in enumerate(nest.along(0)) if not stride)
-            parts.append(put(taken.sum(summed) if summed else taken, nest, 0, self._size))
+            placed.append(put(taken.sum(summed) if summed else taken, nest, 0))
         if len(self._places):
-            parts.append(_added(_gathered(vector, self._places), self._results, self._size))
-        return _total(parts, self._size, vector.dtype)
+            placed.append(Placed(_added(_gathered(vector, self._places), self._results, self._size), 0))
+        return total(placed, self._size, vector.dtype)
+
+
+class Permutation:
+    """The elements of a vector in another order. Its derivative in reverse is the inverse permutation.
+
+    Args:
+        places: of the elements, in the new order.
+    """
+
+    def __init__(self, places: np.ndarray) -> None:
+        self._places, self._back = places, np.argsort(places)
+        self._trivial = np.array_equal(places, self._back) and np.array_equal(places, np.arange(len(places)))
+
+    def __call__(self, vector: AnyVector) -> AnyVector:
+        """In the new order."""
+        return self._move(vector, self._places, self._back)
+
+    def inverse(self, vector: AnyVector) -> AnyVector:
+        """Back in the old order."""
+        return self._move(vector, self._back, self._places)
+
+    def _move(self, vector: AnyVector, places: np.ndarray, back: np.ndarray) -> AnyVector:
+        if self._trivial:
+            return vector
+
+        def forward(_: object, v: AnyVector) -> AnyVector:
+            return take(v, places)
+
+        def backward(_: object, v: AnyVector) -> AnyVector:
+            return take(v, back)
+
+        # JAX lets a linear system have a transpose of its own: this one's matrix is the inverse permutation.
+        return jax.lax.custom_linear_solve(lambda v: take(v, back), vector, forward, backward)
 
 
 class Sums:
@@ -90,17 +122,17 @@ class Sums:
 
     def __call__(self, left: AnyVector, right: AnyVector) -> AnyVector:
         """All sums."""
-        parts = [put(_products(left, right, nest), nest, 0, self._size) for nest in self._nests]
+        lefts, rights = Pieces(left, self._nests, 1), Pieces(right, self._nests, 2)
+        parts = [put(_products(lefts.view(nest), rights.view(nest), nest), nest, 0) for nest in self._nests]
         if len(self._results):
             products = _gathered(left, self._lefts) * _gathered(right, self._rights)
-            parts.append(_added(products, self._results, self._size))
-        return _total(parts, self._size, left.dtype)
+            parts.append(Placed(_added(products, self._results, self._size), 0))
+        return total(parts, self._size, left.dtype)
 
 
-def _products(left: AnyVector, right: AnyVector, nest: Nest) -> jax.Array:
+def _products(left: jax.Array, right: jax.Array, nest: Nest) -> jax.Array:
     """Products of one nest, summed over the axes along which the result stays where it is."""
     of_result, of_left, of_right = (nest.along(number) for number in range(3))
-    factors = view(left, nest, 1), view(right, nest, 2)
     summed = [axis for axis, stride in enumerate(of_result) if not stride]
     outer = any(a and not b for a, b in zip(of_left, of_right, strict=True)) and any(
         b and not a for a, b in zip(of_left, of_right, strict=True)
@@ -109,7 +141,7 @@ def _products(left: AnyVector, right: AnyVector, nest: Nest) -> jax.Array:
     if common and (outer or nest.count >= _MANY):
         names = ascii_letters[: len(nest.sizes)]
         operands, labels = [], []
-        for factor, strides in zip(factors, (of_left, of_right), strict=True):
+        for factor, strides in ((left, of_left), (right, of_right)):
             axes = [axis for axis, stride in enumerate(strides) if stride]
             operands.append(factor.reshape([nest.sizes[axis] for axis in axes]))
             labels.append("".join(names[axis] for axis in axes))
@@ -120,7 +152,7 @@ def _products(left: AnyVector, right: AnyVector, nest: Nest) -> jax.Array:
         found = found.reshape([nest.sizes[names.index(name)] if name in present else 1 for name in kept])
         found = found if times == 1 else found * times
     else:
-        products = factors[0] * factors[1]
+        products = left * right
         found = jnp.broadcast_to(products, nest.sizes).sum(summed) if summed else products
     return jnp.broadcast_to(found, [nest.sizes[axis] for axis in range(len(nest.sizes)) if axis not in summed])
 
@@ -135,15 +167,6 @@ def _in_a_row(nests: list[Nest], size: int) -> bool:
             return False
         filled += nest.count
     return filled == size
-
-
-def _total(parts: list[jax.Array], size: int, dtype: jnp.dtype) -> AnyVector:
-    if not parts:
-        return jnp.zeros(size, dtype)
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
 
 
 def _gathered(vector: AnyVector, places: np.ndarray) -> jax.Array:
