@@ -2,7 +2,7 @@
 
 A dimension of one name has one length within a call of a function. Shapes are written with jaxtyping, for the reader
 and the type checker. Where jaxtyping is loaded before this library, as in its tests, they are checked at run time too.
-Otherwise the names are plain `jax.Array`, so that the library imports with jax and numpy alone.
+Otherwise the names are plain `jax.Array`, so that the library imports with jax, numpy and scipy alone.
 """
 
 import sys

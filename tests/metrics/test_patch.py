@@ -154,7 +154,7 @@ def test_the_form_of_the_algebra_follows_from_base_and_pattern(name, base):
     plan = fitted(mp.Patch(residuals, 1.0), jnp.zeros(dimension)).residuals.plan(dimension)
     metric = mp.Patch(residuals, 1.0, base_and_mass(base, dimension)[0])
     if base in ("dense", "low-rank"):
-        form = "WideAlgebra" if len(plan.pattern) < dimension else "TallAlgebra"
+        form = "WideAlgebra" if plan.pattern.shape[0] < dimension else "TallAlgebra"
     assert type(algebra(plan, metric.inverse_mass, 1.0)).__name__ == form
 
 

@@ -81,7 +81,9 @@ def test_elimination_agrees_with_dense_algebra(name):
         solved = elimination.solve(one, b), elimination.solve(two, b)
         return solved, (elimination.pivots(one), elimination.pivots(two)), root, back, elimination.inverse(one)
 
-    solved, pivots, root, back, inverse = compute(*(jnp.asarray(matrix[at]) for matrix in (symmetric, turned, turned.T)))
+    solved, pivots, root, back, inverse = compute(
+        *(jnp.asarray(matrix[at]) for matrix in (symmetric, turned, turned.T))
+    )
     for matrix, x, found in zip((symmetric, turned), solved, pivots, strict=True):
         assert np.allclose(x, np.linalg.solve(matrix, b), rtol=1e-11)
         assert np.isclose(np.log(np.abs(found)).sum(), np.linalg.slogdet(matrix)[1], rtol=1e-12)
@@ -150,7 +152,9 @@ def test_entries_in_another_order_are_found():
     upper = pattern.rows <= pattern.columns
     rows, columns = pattern.rows[upper], pattern.columns[upper]
     places = elimination.places(rows, columns)
-    assert np.array_equal(np.where(places < 0, 0.0, matrix[rows, columns][places]), matrix[elimination.rows, elimination.columns])
+    assert np.array_equal(
+        np.where(places < 0, 0.0, matrix[rows, columns][places]), matrix[elimination.rows, elimination.columns]
+    )
 
 
 def test_ten_thousand_groups_are_taken_apart_at_once():

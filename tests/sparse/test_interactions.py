@@ -19,8 +19,10 @@ def interactions(function, dimension):
 
 
 def cholesky_factor(x):
-    return jnp.array([[1.0, 0.0], [0.0, 0.0]]) * jnp.exp(x[0]) + jnp.array([[0.0, 0.0], [1.0, 0.0]]) * x[1] + jnp.diag(
-        jnp.array([0.0, 1.0])
+    return (
+        jnp.array([[1.0, 0.0], [0.0, 0.0]]) * jnp.exp(x[0])
+        + jnp.array([[0.0, 0.0], [1.0, 0.0]]) * x[1]
+        + jnp.diag(jnp.array([0.0, 1.0]))
     )
 
 
@@ -52,7 +54,7 @@ FUNCTIONS = {
     "scatter": lambda x: jnp.zeros(4).at[GROUP].add(x[:4] * x[5]),
     "cumulative": lambda x: jnp.cumsum(x) * 2.0,
 }
-WIDER = {"branch", "choice", "absolute", "unknown operation", "custom derivative", "factor", "loop"}
+WIDER = {"absolute", "branch", "choice", "custom derivative", "factor", "loop", "solve", "unknown operation"}
 """Functions for which pairs are listed without a second derivative, or with one that is 0 almost everywhere."""
 
 
@@ -67,6 +69,18 @@ def test_no_pair_is_missed(name):
     assert found.any() or name in ("affine", "cumulative")
     if name not in WIDER:
         assert np.array_equal(found, seen)
+
+
+def test_solutions_of_systems_are_affine_in_the_right_side():
+    assert not interactions(FUNCTIONS["solve"], 6)[2:, 2:].any()
+
+
+def test_results_that_are_not_used_do_not_count():
+    def function(x):
+        jax.jit(jnp.exp)(x)
+        return 2.0 * x
+
+    assert not interactions(function, 3).any()
 
 
 def pairs_of(model):

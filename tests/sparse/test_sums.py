@@ -61,7 +61,9 @@ SUMS = {
     "irregular": rng.integers(9, size=(200, 3)),
     "few": rng.integers(9, size=(5, 3)),
     "one sum": np.stack([np.zeros(900, int), np.arange(900), np.arange(900)], axis=1),
-    "matrix product": np.array([(4 * i + j, 5 * i + k, 5 * j + k) for i in range(3) for j in range(4) for k in range(5)]),
+    "matrix product": np.array(
+        [(4 * i + j, 5 * i + k, 5 * j + k) for i in range(3) for j in range(4) for k in range(5)]
+    ),
     "empty": np.zeros((0, 3), int),
 }
 

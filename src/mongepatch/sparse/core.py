@@ -109,7 +109,7 @@ def _inverse_root(matrix: Matrix) -> Matrix:
 
 @_inverse_root.defjvp
 def _differentiate(primals: tuple[Matrix], tangents: tuple[Matrix]) -> tuple[Matrix, Matrix]:
-    """dW = −Φ(W dA Wᵀ)W, where Φ takes the lower triangle with half of the diagonal.
+    """DW = −Φ(W dA Wᵀ)W, where Φ takes the lower triangle with half of the diagonal.
 
     Three products forwards and three in reverse, where the rules of a Cholesky factor and of each system that is solved
     with it would call LAPACK again.

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import csr_array, vstack
 
 
-class Table:
+class DependenceTable:
     """The parameters that each element of an array depends on: elements that depend on the same ones share a set.
 
     So an array of many elements takes little room, and operations that move its elements move numbers of sets.
@@ -23,13 +23,13 @@ class Table:
         self.index, self.sets = index, sets
 
     @classmethod
-    def each(cls, dimension: int) -> "Table":
+    def each(cls, dimension: int) -> "DependenceTable":
         """A vector of parameters, each of which depends on itself."""
         numbers = np.arange(dimension)
         return cls(numbers, _sets(numbers, numbers, (dimension, dimension)))
 
     @classmethod
-    def none(cls, shape: tuple[int, ...], dimension: int) -> "Table":
+    def none(cls, shape: tuple[int, ...], dimension: int) -> "DependenceTable":
         """Elements that depend on nothing."""
         return cls(np.zeros(shape, int), csr_array((1, dimension), dtype=bool))
 
@@ -38,21 +38,21 @@ class Table:
         """How many parameters there are."""
         return int(self.sets.shape[1])
 
-    def moved(self, index: np.ndarray) -> "Table":
+    def moved(self, index: np.ndarray) -> "DependenceTable":
         """The same sets for other elements."""
-        return Table(index, self.sets)
+        return DependenceTable(index, self.sets)
 
-    def total(self, shape: tuple[int, ...]) -> "Table":
+    def total(self, shape: tuple[int, ...]) -> "DependenceTable":
         """An array of which each element depends on all that any element of this one depends on."""
         return self.grouped(np.zeros(self.index.size, int), self.index, 1).moved(np.zeros(shape, int))
 
-    def grouped(self, groups: np.ndarray, sets: np.ndarray, count: int) -> "Table":
+    def grouped(self, groups: np.ndarray, sets: np.ndarray, count: int) -> "DependenceTable":
         """The unions of the sets in each group: a vector of as many elements as there are groups."""
         pairs = np.unique(groups.reshape(-1).astype(np.int64) * self.sets.shape[0] + sets.reshape(-1))
         members = _sets(pairs // self.sets.shape[0], pairs % self.sets.shape[0], (count, self.sets.shape[0]))
         return _shared(np.arange(count), members @ self.sets)
 
-    def reduced(self, axes: tuple[int, ...]) -> "Table":
+    def reduced(self, axes: tuple[int, ...]) -> "DependenceTable":
         """The unions along some axes."""
         kept = [size for axis, size in enumerate(self.index.shape) if axis not in axes]
         last = np.moveaxis(self.index, axes, range(-len(axes), 0)).reshape(int(np.prod(kept, dtype=int)), -1)
@@ -60,16 +60,16 @@ class Table:
         found = self.grouped(groups, last, len(last))
         return found.moved(found.index.reshape(kept))
 
-    def where(self, mask: np.ndarray) -> "Table":
+    def where(self, mask: np.ndarray) -> "DependenceTable":
         """Elements outside the mask depend on nothing."""
         if mask.all():
             return self
         empty = self.sets.shape[0]
         sets = vstack([self.sets, csr_array((1, self.dimension), dtype=bool)], format="csr")
-        return Table(np.where(mask, self.index, empty), sets)
+        return DependenceTable(np.where(mask, self.index, empty), sets)
 
 
-def union(tables: Sequence[Table]) -> Table:
+def union(tables: Sequence[DependenceTable]) -> DependenceTable:
     """Element by element, all that any of the tables has. Shapes are broadcast."""
     found = tables[0]
     for other in tables[1:]:
@@ -81,24 +81,25 @@ def union(tables: Sequence[Table]) -> Table:
     return found
 
 
-def joined(tables: Sequence[Table]) -> list[Table]:
+def joined(tables: Sequence[DependenceTable]) -> list[DependenceTable]:
     """The same tables with one collection of sets."""
     starts = np.cumsum([0, *(table.sets.shape[0] for table in tables)])
     sets = vstack([table.sets for table in tables], format="csr")
     whole = _shared(np.arange(sets.shape[0]), sets)
     return [
-        Table(whole.index[start + table.index], whole.sets) for start, table in zip(starts[:-1], tables, strict=True)
+        DependenceTable(whole.index[start + table.index], whole.sets)
+        for start, table in zip(starts[:-1], tables, strict=True)
     ]
 
 
-def _shared(index: np.ndarray, sets: csr_array) -> Table:
+def _shared(index: np.ndarray, sets: csr_array) -> DependenceTable:
     """A table in which no two sets are equal, told apart by sums of random numbers of 64 bits."""
     if sets.shape[0] < 2:
-        return Table(index, sets)
+        return DependenceTable(index, sets)
     numbers = np.random.default_rng(0).integers(2**63, size=sets.shape[1], dtype=np.uint64)
     sums = np.append(np.zeros(1, np.uint64), np.cumsum(numbers[sets.indices], dtype=np.uint64))
     _, first, inverse = np.unique(np.diff(sums[sets.indptr]), return_index=True, return_inverse=True)
-    return Table(inverse.reshape(-1)[index], sets[first])
+    return DependenceTable(inverse.reshape(-1)[index], sets[first])
 
 
 def _sets(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> csr_array:
@@ -111,12 +112,12 @@ class Dependence:
 
     shape: tuple[int, ...]
     value: Any = None
-    depends: Table | None = None
+    depends: DependenceTable | None = None
     """None where no element depends on any parameter."""
 
-    def table(self, dimension: int) -> Table:
+    def table(self, dimension: int) -> DependenceTable:
         """`depends`, of empty sets where there is none."""
-        return Table.none(self.shape, dimension) if self.depends is None else self.depends
+        return DependenceTable.none(self.shape, dimension) if self.depends is None else self.depends
 
     @cached_property
     def nonzero(self) -> np.ndarray:

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.program import Program
-from mongepatch.sparse.dependence import Dependence, Table, joined, union
+from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 from mongepatch.sparse.interactions import Interactions
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.pattern_rules import RULES
@@ -30,10 +30,10 @@ _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat2", "cu
 def jacobian_pattern(program: Program, dimension: int) -> Pattern:
     """The pattern of the Jacobian, [residuals, dimension]: an entry off it is 0 at every position."""
     (residuals,) = _results(program, dimension, _Mode(exact=True, interactions=None))
-    if residuals.depends is None:
-        return Pattern((*program.shape, dimension), np.zeros(0, int), np.zeros(0, int))
-    rows = residuals.depends.sets[residuals.depends.index.reshape(-1)].tocoo()
-    return Pattern((*program.shape, dimension), rows.row, rows.col)
+    (count,) = program.shape
+    table = residuals.table(dimension)
+    found = table.sets[table.index].tocoo()
+    return Pattern((count, dimension), found.row, found.col)
 
 
 def interaction_pattern(program: Program, dimension: int) -> Pattern:
@@ -59,7 +59,7 @@ class _Mode(NamedTuple):
 
 
 def _results(program: Program, dimension: int, mode: _Mode) -> list[Dependence]:
-    position = Dependence((dimension,), depends=Table.each(dimension))
+    position = Dependence((dimension,), depends=DependenceTable.each(dimension))
     with jax.ensure_compile_time_eval():
         return _evaluate(program.jaxpr, [*map(_constant, program.data), position], mode)
 
@@ -75,10 +75,21 @@ def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Depende
     def read(variable: Any) -> Dependence:
         return _constant(variable.val) if hasattr(variable, "val") else found[variable]
 
-    for equation in jaxpr.eqns:
+    for equation in _used(jaxpr):
         results = _apply(equation, [read(variable) for variable in equation.invars], mode)
         found.update(zip(equation.outvars, results, strict=True))
     return [read(variable) for variable in jaxpr.outvars]
+
+
+def _used(jaxpr: Any) -> list[Any]:
+    """The operations whose results are used. What a library computes in passing may interact as it likes."""
+    needed = set(map(id, jaxpr.outvars))
+    found = []
+    for equation in reversed(jaxpr.eqns):
+        if any(id(variable) in needed for variable in equation.outvars):
+            needed.update(map(id, equation.invars))
+            found.append(equation)
+    return found[::-1]
 
 
 def _apply(equation: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:

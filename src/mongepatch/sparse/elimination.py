@@ -14,7 +14,7 @@ import numpy as np
 
 from mongepatch._typing import AnyVector, Entries, Vector
 from mongepatch.sparse.core import SMALL, factor_general, factor_symmetric
-from mongepatch.sparse.level import Layout, Level, LevelFactors
+from mongepatch.sparse.level import EntryOrder, EliminationLevel, LevelFactors
 from mongepatch.sparse.ordering import Ordering
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import Moves, Permutation, take
@@ -41,10 +41,10 @@ class Elimination:
         # general sparse factorisation would loop over indices that are data.
         ordering = Ordering(pattern)
         self._coordinates, self._order = ordering.coordinates, Permutation(ordering.coordinates)
-        self._levels: list[Level] = []
-        layout = first = Layout(np.arange(len(self._coordinates)), ordering.hubs, ordering.edges)
+        self._levels: list[EliminationLevel] = []
+        layout = first = EntryOrder(np.arange(len(self._coordinates)), ordering.hubs, ordering.edges)
         for eliminated in ordering.levels:
-            level = Level(layout, eliminated)
+            level = EliminationLevel(layout, eliminated)
             self._levels.append(level)
             layout = level.after
         self._rest = layout.active

@@ -1,6 +1,6 @@
 """One level of an elimination: what it does with the entries of a matrix, and where it finds them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import jax
@@ -12,8 +12,8 @@ from mongepatch.sparse.nests import Nest
 from mongepatch.sparse.sums import Moves, Permutation, Sums, take
 
 
-class Layout:
-    """The order of the entries of a matrix: the diagonal, then all that is beside it, then those of the hubs as a square.
+class EntryOrder:
+    """The order of the entries of a matrix: the diagonal, what is beside it, and the square of the hubs.
 
     Of a symmetric pair the entry in the lower triangle is listed. Entries are ordered by how many of their column come
     after them, then by their column: so entries of the same kind are in a row.
@@ -88,7 +88,7 @@ class _Kind(NamedTuple):
         return self.start + np.arange(self.near.size).reshape(self.near.shape)
 
 
-class Level:
+class EliminationLevel:
     """Coordinates that are eliminated at once.
 
     Args:
@@ -96,7 +96,7 @@ class Level:
         eliminated: its coordinates, ascending.
     """
 
-    def __init__(self, before: Layout, eliminated: np.ndarray) -> None:
+    def __init__(self, before: EntryOrder, eliminated: np.ndarray) -> None:
         # Coordinates of a level are no neighbours of each other, so that their block of the matrix is diagonal. To
         # eliminate them all is then one division for each entry beside a pivot, and all of them happen at once.
         near = [np.array(sorted(before.edges[i]), int) for i in eliminated.tolist()]
@@ -110,13 +110,14 @@ class Level:
                 edges[j] |= edges[i]
                 edges[j].discard(j)
         rest = before.active[~np.isin(before.active, eliminated)]
-        self.after = Layout(rest, before.hubs, edges)
+        self.after = EntryOrder(rest, before.hubs, edges)
         """What the next level finds."""
 
         size = len(eliminated)
         starts = np.cumsum([0, *(len(kind.members) for kind in kinds)])
         kinds = [
-            kind._replace(members=np.arange(start, stop)) for kind, start, stop in zip(kinds, starts[:-1], starts[1:], strict=True)
+            kind._replace(members=np.arange(start, stop))
+            for kind, start, stop in zip(kinds, starts[:-1], starts[1:], strict=True)
         ]
         pivots_at = before.find(eliminated, eliminated)
         beside_at = _joined(before.find(eliminated[kind.members], kind.near) for kind in kinds)
@@ -152,7 +153,7 @@ class Level:
                     places = self.after.find(near[k], near[m])
                     terms.append(np.stack([places, beside[m], beside[k]], axis=1))
             if (nest := self._square(kind)) is not None:
-                nests.append(Nest(nest.starts, nest.sizes, nest.strides))
+                nests.append(nest)
                 continue
             for k in range(kind.inner, many):
                 for m in range(kind.inner, many):
@@ -177,7 +178,7 @@ class Level:
         return np.concatenate(terms), nests
 
     def _square(self, kind: _Kind) -> Nest | None:
-        """Entries of hubs and both factors, for a kind whose members are all beside the same hubs, at equal distances."""
+        """Entries of hubs and both factors, for a kind whose members are all beside the same hubs, evenly spaced."""
         hubs, count = kind.near[kind.inner :], kind.near.shape[1]
         if not hubs.size or (hubs != hubs[:, :1]).any() or len(np.unique(np.diff(hubs[:, 0]))) > 1:
             return None
@@ -207,7 +208,7 @@ class Level:
         rest = self._keep(kept_below) - self._update(factors.lower, above)
         return factors, rest, self._keep(kept_above) - self._update(factors.upper, below)
 
-    def _parts(self, entries: Entries) -> list[AnyVector]:
+    def _parts(self, entries: Entries) -> Sequence[AnyVector]:
         """Pivots, what is beside them, and what is kept."""
         return jax.lax.split(self._entries(entries), self._sizes)
 

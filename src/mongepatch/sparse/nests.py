@@ -37,7 +37,7 @@ class Nest(NamedTuple):
         return tuple(strides[vector] for strides in self.strides)
 
     @property
-    def count(self) -> int:
+    def terms(self) -> int:
         """How many tuples there are."""
         return int(np.prod(self.sizes, dtype=int))
 
@@ -47,12 +47,12 @@ def find_nests(places: np.ndarray) -> tuple[list[Nest], np.ndarray]:
     found = _repeats(_repeats(_progressions(places)))
     irregular = np.zeros(len(places), bool)
     if len(found) > _FEW:
-        ends = np.cumsum([nest.count for nest in found]).tolist()
-        order = sorted(range(len(found)), key=lambda number: -found[number].count)[:_FEW]
-        kept = sorted(number for number in order if found[number].count >= _LARGE)
+        ends = np.cumsum([nest.terms for nest in found]).tolist()
+        order = sorted(range(len(found)), key=lambda number: -found[number].terms)[:_FEW]
+        kept = sorted(number for number in order if found[number].terms >= _LARGE)
         irregular[:] = True
         for number in kept:
-            irregular[ends[number] - found[number].count : ends[number]] = False
+            irregular[ends[number] - found[number].terms : ends[number]] = False
         found = [found[number] for number in kept]
     return [part for nest in found for part in _separated(nest)], np.flatnonzero(irregular)
 

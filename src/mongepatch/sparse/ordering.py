@@ -33,7 +33,7 @@ class Ordering:
         inside = np.ones(dimension, bool)
         inside[hubs] = False
         self.hubs = len(hubs)
-        """How many coordinates are hubs: no level eliminates them, and many that are eliminated are their neighbours."""
+        """How many coordinates are hubs: no level eliminates them, and many of their neighbours are eliminated."""
         self.coordinates = np.append(np.flatnonzero(inside), hubs)
         """All coordinates: their own order, with the hubs as the last."""
         number = np.argsort(self.coordinates)

@@ -8,21 +8,21 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from mongepatch.sparse.dependence import Dependence, Table, joined, union
+from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 
-Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[Table] | None]
+Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[DependenceTable] | None]
 """Tables of the results from the operation, its inputs and the number of parameters; None where it cannot tell."""
 
 _MANY_TERMS = 20_000_000
 """Terms of a product above which zeros of its factors are not used."""
 
 
-def _elementwise(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _elementwise(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     table = union([given.depends for given in inputs if given.depends is not None])
     return [table.moved(np.broadcast_to(table.index, equation.outvars[0].aval.shape))]
 
 
-def _multiply(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _multiply(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     (table,) = _elementwise(equation, inputs, dimension)
     for given in inputs:
         table = table.where(np.broadcast_to(given.nonzero, table.index.shape))
@@ -40,7 +40,7 @@ def factors(equation: Any, arrays: list[np.ndarray]) -> tuple[np.ndarray, np.nda
     return found[0], found[1].transpose(0, 2, 1)
 
 
-def _dot(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _dot(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     """Sums over products: a factor's zeros cut off what the other factor depends on."""
     shape = equation.outvars[0].aval.shape
     nonzero = factors(equation, [given.nonzero for given in inputs])
@@ -59,7 +59,7 @@ def _dot(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]
     return [table.moved(table.index.reshape(shape))]
 
 
-def _combined(table: Table, index: np.ndarray, mask: np.ndarray) -> Table:
+def _combined(table: DependenceTable, index: np.ndarray, mask: np.ndarray) -> DependenceTable:
     """Unions over the terms of elements [batch, terms, columns] that a mask [batch, rows, terms] lets through."""
     batch, rows, _ = mask.shape
     columns = index.shape[2]
@@ -72,12 +72,12 @@ def _combined(table: Table, index: np.ndarray, mask: np.ndarray) -> Table:
     return found.moved(found.index.reshape(batch, rows, columns))
 
 
-def _reshape(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _reshape(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     table = inputs[0].table(dimension)
     return [table.moved(table.index.reshape(equation.outvars[0].aval.shape))]
 
 
-def _broadcast(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _broadcast(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     shape, table = equation.outvars[0].aval.shape, inputs[0].table(dimension)
     spread = [1] * len(shape)
     for axis, size in zip(equation.params["broadcast_dimensions"], inputs[0].shape, strict=True):
@@ -85,36 +85,36 @@ def _broadcast(equation: Any, inputs: list[Dependence], dimension: int) -> list[
     return [table.moved(np.broadcast_to(table.index.reshape(spread), shape))]
 
 
-def _transpose(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _transpose(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     table = inputs[0].table(dimension)
     return [table.moved(table.index.transpose(equation.params["permutation"]))]
 
 
-def _concatenate(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _concatenate(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     tables = joined([given.table(dimension) for given in inputs])
     return [tables[0].moved(np.concatenate([table.index for table in tables], axis=equation.params["dimension"]))]
 
 
-def _split(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _split(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     cuts, table = np.cumsum(equation.params["sizes"])[:-1], inputs[0].table(dimension)
     return [table.moved(part) for part in np.split(table.index, cuts, axis=equation.params["axis"])]
 
 
-def _stack(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _stack(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     tables = joined([given.table(dimension) for given in inputs])
     return [tables[0].moved(np.stack([table.index for table in tables], axis=equation.params["axis"]))]
 
 
-def _unstack(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _unstack(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     table = inputs[0].table(dimension)
     return [table.moved(part) for part in np.moveaxis(table.index, equation.params["axis"], 0)]
 
 
-def _reduce(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _reduce(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     return [inputs[0].table(dimension).reduced(tuple(equation.params["axes"]))]
 
 
-def _accumulate(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _accumulate(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     """Unions of all elements so far: of 2, then of 4, and so on."""
     axis, table = equation.params["axis"], inputs[0].table(dimension)
     size, distance = table.index.shape[axis], 1
@@ -132,7 +132,7 @@ def _accumulate(equation: Any, inputs: list[Dependence], dimension: int) -> list
     return [table]
 
 
-def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
+def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable] | None:
     """Operations that take elements from places that do not depend on parameters: done to the elements' numbers."""
     operand, places = inputs[0], inputs[1:]
     if equation.primitive.name == "pad":
@@ -148,7 +148,7 @@ def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table
     return [table.moved(table.index.reshape(-1)[np.where(inside, moved, 0)]).where(inside)]
 
 
-def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
+def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable] | None:
     """Updates at known places, whatever is done with them there: what is updated may count too."""
     operand, places, updates = inputs
     size = int(np.prod(operand.shape))
@@ -169,7 +169,7 @@ def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[Ta
     return [found.moved(found.index.reshape(operand.shape))]
 
 
-def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table] | None:
+def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable] | None:
     """A block put at a known place: done to the numbers of all elements."""
     operand, block, *starts = inputs
     if any(start.value is None for start in starts):
@@ -179,7 +179,7 @@ def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[Tab
     return [before.moved(np.asarray(lax.dynamic_update_slice(*parts, [start.value for start in starts])))]
 
 
-def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     """A⁻¹B or BA⁻¹: every column, or row, for itself, with all of the matrix of its batch."""
     matrix, right = of_matrices(inputs[0].table(dimension)), inputs[1].table(dimension)
     along = right.index.ndim - (2 if equation.params["left_side"] else 1)
@@ -188,13 +188,13 @@ def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -
     return [table.moved(np.broadcast_to(table.index, right.index.shape))]
 
 
-def of_matrices(table: Table) -> Table:
+def of_matrices(table: DependenceTable) -> DependenceTable:
     """What any element of each matrix of a batch depends on, [*batch, 1, 1]."""
     found = table.reduced((table.index.ndim - 2, table.index.ndim - 1))
     return found.moved(found.index[..., None, None])
 
 
-def _factor(equation: Any, inputs: list[Dependence], dimension: int) -> list[Table]:
+def _factor(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:
     """Factors of the matrices of a batch, each for itself."""
     table = of_matrices(inputs[0].table(dimension))
     return [table.moved(np.broadcast_to(table.index, inputs[0].shape))]

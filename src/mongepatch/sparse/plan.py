@@ -70,7 +70,9 @@ class SparsePlan:
         order = np.lexsort((index[two], index[one], colours[two], colours[one]))
         one, two = one[order], two[order]
         keys = self.elimination.rows * dimension + self.elimination.columns
-        self._gram = Sums(len(keys), _found(_places(keys, columns[one] * dimension + columns[two]), index[one], index[two]))
+        self._gram = Sums(
+            len(keys), _found(_places(keys, columns[one] * dimension + columns[two]), index[one], index[two])
+        )
         # Of a symmetric pair outside the tail one entry is listed, which stands for both.
         mirrored = self.elimination.columns * dimension + self.elimination.rows
         place = _places(keys, columns[one] * dimension + columns[two])

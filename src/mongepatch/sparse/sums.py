@@ -138,7 +138,7 @@ def _products(left: jax.Array, right: jax.Array, nest: Nest) -> jax.Array:
         b and not a for a, b in zip(of_left, of_right, strict=True)
     )
     common = [axis for axis in summed if of_left[axis] and of_right[axis]]
-    if common and (outer or nest.count >= _MANY):
+    if common and (outer or nest.terms >= _MANY):
         names = ascii_letters[: len(nest.sizes)]
         operands, labels = [], []
         for factor, strides in ((left, of_left), (right, of_right)):
@@ -165,7 +165,7 @@ def _in_a_row(nests: list[Nest], size: int) -> bool:
         expected = tuple(np.cumprod(sizes[::-1])[::-1].tolist()) if nest.sizes else ()
         if nest.starts[0] != filled or nest.along(0) != expected:
             return False
-        filled += nest.count
+        filled += nest.terms
     return filled == size
 
 
@@ -180,12 +180,13 @@ def _added(values: AnyVector, places: np.ndarray, size: int) -> jax.Array:
     return _linear(_Groups(places, size), lambda v: _gather(v, places), values, size)
 
 
-def _linear(apply: Callable[..., jax.Array], transpose: Callable[..., jax.Array], vector: AnyVector, size: int) -> AnyVector:
+def _linear(
+    apply: Callable[..., jax.Array], transpose: Callable[..., jax.Array], vector: AnyVector, size: int
+) -> AnyVector:
     """A linear map with a transpose of its own, by the system (v, u − Av) = (b, 0), whose solution is (b, Ab).
 
     JAX has no public way to give a function a transpose that works under `vmap`, but it has one for a linear system.
     """
-
     given = len(vector)
 
     def system(both: jax.Array) -> jax.Array:
