@@ -1,10 +1,10 @@
 """Solving sparse systems of a known pattern, level by level.
 
 A level eliminates coordinates of which no two are neighbours, all at once: with pivots d on their diagonal, the others
-keep S = A_RR − A_RI d⁻¹ A_IR. All groups of a hierarchy go in one level, every other step of a random walk in each. What
-is left is dense: a few coordinates are eliminated one by one, more of them by LAPACK. The same levels serve G, which is
-symmetric, and G ± eΩ̃, which is not. There is no pivoting: a pivot that vanishes gives infinities, which trajectories
-reject.
+keep S = A_RR − A_RI d⁻¹ A_IR. All groups of a hierarchy go in one level, every other step of a random walk in each.
+What is left is dense: a few coordinates are eliminated one by one, more of them by LAPACK. The same levels serve G,
+which is symmetric, and G ± eΩ̃, which is not. There is no pivoting: a pivot that vanishes gives infinities, which
+trajectories reject.
 """
 
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ import numpy as np
 
 from mongepatch._typing import AnyVector, Entries, Vector
 from mongepatch.sparse.core import SMALL, factor_general, factor_symmetric
-from mongepatch.sparse.level import EntryOrder, EliminationLevel, LevelFactors
+from mongepatch.sparse.level import EliminationLevel, EntryOrder, LevelFactors
 from mongepatch.sparse.ordering import Ordering
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import Moves, Permutation, take
@@ -56,8 +56,8 @@ class Elimination:
         self._square = Moves(size**2, np.append(self._square_from, above), np.append(np.arange(len(layout)), mirrored))
         self._above = np.isin(np.arange(size**2), above)
         self.rows = self._coordinates[first.rows]
-        """The row of each entry that `factor` expects, in its order. Of a symmetric pair one entry is listed, or both of
-        coordinates that have many neighbours. Some entries off the pattern are listed: they are 0."""
+        """The row of each entry that `factor` expects, in its order. Of a symmetric pair one entry is listed, or both
+        where both coordinates have many neighbours. Some entries off the pattern are listed: they are 0."""
         self.columns = self._coordinates[first.columns]
         """Its column."""
 
