@@ -71,8 +71,11 @@ def _progressions(places: np.ndarray) -> list[Nest]:
     for number, stop in enumerate(stops):
         if stop <= at:
             continue
-        if stop == at + 1 and number + 1 < len(stops) and stops[number + 1] > stop + 1:
-            stop = at  # the second tuple of a pair begins a longer run
+        if stop == at + 1 and count > 2:
+            # A pair is one where pairs alternate. Otherwise its second tuple may begin something longer.
+            longer = number + 1 < len(stops) and stops[number + 1] > stop + 1
+            if longer or strides[at] not in (*strides[at + 2 : at + 3], *strides[max(at - 2, 0) : max(at - 1, 0)]):
+                stop = at
         size = stop - at + 1
         runs.append(Nest(tuple(starts[at]), (size,) if size > 1 else (), (tuple(strides[at]),) if size > 1 else ()))
         at = stop + 1
