@@ -17,6 +17,8 @@ Seeds = Annotated[int, typer.Option(help="Number of seeds.", min=1)]
 DrawsOfFour = Annotated[int, typer.Option(help="Draws of each of four chains.", min=100)]
 DrawsOfEight = Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)]
 Only = Annotated[list[str] | None, typer.Option(help="Names of problems; by default all.")]
+Warmup = Annotated[int, typer.Option(help="Draws of warm-up of each chain.", min=1)]
+Json = Annotated[Path | None, typer.Option(help="File to write all numbers to.")]
 
 
 @app.callback()
@@ -156,13 +158,51 @@ def patches(
     metric: Annotated[list[str] | None, typer.Option(help="Metrics of our sampler; by default auto and patch.")] = None,
     peers: Annotated[bool, typer.Option(help="Also run other samplers, and NUTS on forms made by hand.")] = True,
     posteriordb: Annotated[Path | None, typer.Option(help="A folder of posteriordb's data, if you have one.")] = None,
-    json: Annotated[Path | None, typer.Option(help="File to write all numbers to.")] = None,
+    json: Json = None,
 ) -> None:
     """Centred hierarchical models: our sampler compared with others, and with forms made by hand."""
     from benchmarks.patches.run import run
 
     settings = {"metrics": metric} if metric else {}
     run(draws, range(seeds), posteriordb, only or (), with_peers=peers, json_file=json, **settings)
+
+
+@app.command()
+def examples(
+    draws: DrawsOfFour = 1000,
+    warmup: Warmup = 1000,
+    seeds: Seeds = 3,
+    only: Only = None,
+    cold: Annotated[bool, typer.Option(help="Run each sampler of each problem in a fresh process.")] = True,
+    json: Json = None,
+) -> None:
+    """The models of NumPyro's examples: our sampler with everything automatic compared with NumPyro's NUTS."""
+    from benchmarks.examples.run import run
+
+    run(draws, warmup, range(seeds), only or (), is_cold=cold, json_file=json)
+
+
+@app.command(hidden=True)
+def examples_one(
+    problem: Annotated[str, typer.Argument(help="Name of a problem.")],
+    sampler: Annotated[str, typer.Argument(help="Name of a sampler.")],
+    json: Annotated[Path, typer.Option(help="File to write the runs to.")],
+    draws: DrawsOfFour = 1000,
+    warmup: Warmup = 1000,
+    seed: Annotated[list[int] | None, typer.Option(help="Seed of a run; one option for each.")] = None,
+) -> None:
+    """One sampler on one problem of `examples`, for which that command starts a fresh process."""
+    from benchmarks.examples.fresh_process import write_runs
+
+    write_runs(problem, sampler, draws, warmup, seed or [0], json)
+
+
+@app.command()
+def gradients(rounds: Rounds = 11, only: Only = None) -> None:
+    """Time of a gradient in whitened coordinates, in gradients of the centred model."""
+    from benchmarks.gradients import run
+
+    run(rounds=rounds, only=only or ())
 
 
 @app.command()

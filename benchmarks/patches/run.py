@@ -4,12 +4,11 @@ import json
 import platform
 import sys
 from collections.abc import Collection, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 from benchmarks.measures.names import check_problems
 from benchmarks.measures.timing import compiled_once
+from benchmarks.measures.versions import versions
 from benchmarks.patches import regular, report
 from benchmarks.patches.measure import SamplerRow, measure
 from benchmarks.patches.problems import hard_problems, regular_problems
@@ -76,15 +75,5 @@ def _write(
         }
         for name, rows in results.items()
     }
-    stored = {"versions": _versions(), "machine": platform.platform(), "draws": draws, "problems": problems}
+    stored = {"versions": versions(PACKAGES), "machine": platform.platform(), "draws": draws, "problems": problems}
     path.write_text(json.dumps(stored, indent=1))
-
-
-def _versions() -> dict[str, Any]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return found

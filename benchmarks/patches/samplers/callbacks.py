@@ -6,12 +6,11 @@ from functools import cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.measures.gradients import gradient_loop
 from benchmarks.patches.samplers.base import CHAINS, RunPlan, Sampler, SamplerOutcome, SamplerTask
 from mongepatch._extras import require
-from mongepatch._typing import Vector
 from mongepatch.paper.walnuts import walnuts as run_walnuts
 from mongepatch.targets import Target
 
@@ -40,17 +39,12 @@ class CallbackDensity:
 @cache
 def compiled_gradient_seconds(task: SamplerTask) -> float:
     """Seconds of one gradient of one chain in a compiled loop of all chains, without the cost of a callback."""
-    gradient = jax.vmap(jax.grad(task.target.logdensity))
-
-    def step(_: Any, x: Vector) -> Vector:
-        return x + 1e-9 * jnp.tanh(gradient(x))  # each gradient needs the one before, as in a sampler
-
     start = 0.1 * jax.random.normal(jax.random.key(0), (CHAINS, task.target.dimension))
-    loop = jax.jit(lambda x: jax.lax.fori_loop(0, REPEATS, step, x)).lower(start).compile()
+    loop = gradient_loop(task.target.logdensity, start, REPEATS)
     times = []
     for _ in range(3):
         started = time.perf_counter()
-        jax.block_until_ready(loop(start))
+        jax.block_until_ready(loop())
         times.append(time.perf_counter() - started)
     return min(times) / (REPEATS * CHAINS)
 
