@@ -20,7 +20,15 @@ from benchmarks.patches.samplers import RunPlan
 from mongepatch.errors import SettingError
 
 COMMAND = "examples-one"
-MODULES = ("arviz_base", "arviz_stats.base", "blackjax", "numpyro.infer", "xarray")
+MODULES = (
+    "arviz_base",
+    "arviz_stats.base",
+    "blackjax",
+    "jax.experimental.multihost_utils",
+    "mongepatch.frontends.numpyro.build",
+    "numpyro.infer",
+    "xarray",
+)
 """Loaded before the clock starts: both samplers import some of what they use when they are called."""
 
 

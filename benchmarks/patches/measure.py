@@ -7,6 +7,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from benchmarks.measures.effective_size import AGREED
 from benchmarks.patches.problems import NumpyroProblem
 from benchmarks.patches.quality import Quality, quality
 from benchmarks.patches.samplers import (
@@ -14,14 +15,16 @@ from benchmarks.patches.samplers import (
     Sampler,
     SamplerTask,
     blackjax_nuts,
+    learnt_centring,
     numpyro_nuts,
     nutpie_nuts,
+    nutpie_reparametrised,
     ours,
     walnuts,
 )
 from benchmarks.patches.truth import ReferenceQuantiles
 
-PEERS = (numpyro_nuts, blackjax_nuts, nutpie_nuts, walnuts)
+PEERS = (numpyro_nuts, learnt_centring, blackjax_nuts, nutpie_nuts, nutpie_reparametrised, walnuts)
 
 
 class SamplerRow(NamedTuple):
@@ -40,6 +43,11 @@ class SamplerRow(NamedTuple):
     def is_right(self) -> bool:
         """Whether most of the runs are."""
         return 2 * sum(run.verdict == "right" for run in self.runs) > len(self.runs)
+
+    @property
+    def always_agrees(self) -> bool:
+        """Whether the chains of every run agree, by R̂."""
+        return all(run.r_hat < AGREED for run in self.runs)
 
 
 def measure(

@@ -15,9 +15,10 @@ DEEPEST = 3
 """Number of log scales whose 0.1% quantile is shown."""
 LEGEND = (
     f"right: runs that are within {FAR:g} standard errors of the truth in every quantile, with R̂ < {AGREED}; "
-    f"slow: with R̂ < {NEARLY}. off by: the largest difference, in standard errors. ESS: smallest of bulk, tail and "
-    "squares over all parameters; times and gradients include warm-up, but not compilation. at most: for samplers that "
-    "call back into Python, with compiled gradients and without any other cost."
+    f"slow: with R̂ < {NEARLY}. off by: the largest difference, in standard errors. all < {AGREED}: whether R̂ is, in "
+    "every run. ESS: smallest of bulk, tail and squares over all parameters; times and gradients include warm-up, but "
+    "not compilation. at most: for samplers that call back into Python, with compiled gradients and without any other "
+    "cost. ÷ by hand: relative to the best of the forms made by hand that are right."
 )
 
 
@@ -25,6 +26,7 @@ def problem_table(problem: NumpyroProblem, truth: ReferenceQuantiles, rows: Sequ
     """Print all measurements of one problem; medians over seeds."""
     deep = {name: one for name, known in truth.quantiles.items() for one in known if one.probability == DEEP}
     necks = list(deep)[:DEEPEST]
+    by_hand = [row for row in rows if row.kind == "form" and row.is_right]
     print_table(
         f"{problem.name}: 4 × {draws:,} draws",
         (
@@ -32,10 +34,13 @@ def problem_table(problem: NumpyroProblem, truth: ReferenceQuantiles, rows: Sequ
             "right",
             "off by",
             "R̂",
+            f"all < {AGREED}",
             "diverged",
             "ESS/s",
             "at most",
             "ESS/1000 grads",
+            "ESS/s ÷ by hand",
+            "per grads ÷ by hand",
             "seconds",
             "compiling",
             *(f"0.1% of {name} ({deep[name].value:.2f})" for name in necks),
@@ -46,10 +51,12 @@ def problem_table(problem: NumpyroProblem, truth: ReferenceQuantiles, rows: Sequ
                 verdicts(row),
                 f"{row.median(lambda run: run.deviation):.1f}",
                 f"{row.median(lambda run: run.r_hat):.3f}",
+                _yes_or_no(row.always_agrees),
                 _divergences(row),
                 f"{row.median(_per_second):.3g}",
                 f"{row.median(_at_most):.3g}" if row.median(_at_most) != row.median(_per_second) else "",
                 f"{row.median(_per_1000_grads):.3g}",
+                *(_ratio(row, by_hand, figure) for figure in (_per_second, _per_1000_grads)),
                 f"{row.median(lambda run: run.seconds):.2f}",
                 f"{max(run.compile_seconds for run in row.runs):.1f}",
                 *(f"{row.median(_deep(name)):.2f}" for name in necks),
@@ -74,6 +81,7 @@ def summary_table(results: Mapping[str, Sequence[SamplerRow]], metric: str) -> N
             (
                 name,
                 verdicts(own),
+                _yes_or_no(own.always_agrees),
                 best.name if best else "none is right" if any(row.kind == "peer" for row in rows) else "",
                 *(_ratio(own, peers, figure) for figure in (_per_second, _at_most, _per_1000_grads)),
                 by_hand[0].name.split(", ")[-1] if by_hand else "none is right" if forms else "",
@@ -82,7 +90,7 @@ def summary_table(results: Mapping[str, Sequence[SamplerRow]], metric: str) -> N
         )
     print_table(
         f"ours, {metric}: ratios to the best peer that is right, and to NUTS on the form made by hand",
-        ("", "right", "best peer", "ESS/s", "at most", "per grads", "by hand", "ESS/s", "per grads"),
+        ("", "right", f"R̂ < {AGREED}", "best peer", "ESS/s", "at most", "per grads", "by hand", "ESS/s", "per grads"),
         lines,
     )
 
@@ -106,6 +114,10 @@ def verdicts(row: SamplerRow) -> str:
     """Number of runs that are right, and of those that are slow."""
     counts = {verdict: sum(run.verdict == verdict for run in row.runs) for verdict in ("right", "slow")}
     return f"{counts['right']}/{len(row.runs)}" + (f", {counts['slow']} slow" if counts["slow"] else "")
+
+
+def _yes_or_no(holds: bool) -> str:
+    return "yes" if holds else "no"
 
 
 def _divergences(row: SamplerRow) -> str:

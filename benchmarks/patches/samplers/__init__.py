@@ -1,8 +1,9 @@
 """Our sampler and its peers."""
 
 from benchmarks.patches.samplers.base import RunPlan, Sampler, SamplerOutcome, SamplerTask
-from benchmarks.patches.samplers.callbacks import nutpie_nuts, walnuts
+from benchmarks.patches.samplers.callbacks import nutpie_nuts, nutpie_reparametrised, walnuts
 from benchmarks.patches.samplers.in_jax import blackjax_nuts, numpyro_nuts, ours
+from benchmarks.patches.samplers.learnt_centring import learnt_centring
 
 __all__ = [
     "RunPlan",
@@ -10,8 +11,10 @@ __all__ = [
     "SamplerOutcome",
     "SamplerTask",
     "blackjax_nuts",
+    "learnt_centring",
     "numpyro_nuts",
     "nutpie_nuts",
+    "nutpie_reparametrised",
     "ours",
     "walnuts",
 ]
