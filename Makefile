@@ -49,6 +49,8 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks lengths
 	$(BIN)/python -m benchmarks warmup
 	$(BIN)/python -m benchmarks patches
+	$(BIN)/python -m benchmarks gradients
+	$(BIN)/python -m benchmarks examples
 	$(BIN)/python -m benchmarks progress
 	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 

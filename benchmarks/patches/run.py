@@ -41,6 +41,7 @@ def run(
             truths[problem.name] = truth = truth_of(problem)
             results[problem.name] = rows = measure(problem, truth, draws, seeds, metrics, with_peers)
         report.problem_table(problem, truth, rows, draws)
+        report.by_hand_table(problem, rows)
         _write(json_file, draws, truths, results)  # after each problem, so that an interrupted run keeps its results
     if results:
         for metric in metrics:
@@ -68,6 +69,7 @@ def _write(
                     "name": row.name,
                     "kind": row.kind,
                     "right": row.is_right,
+                    "always agrees": row.always_agrees,
                     "runs": [{"verdict": run.verdict, **run._asdict()} for run in row.runs],
                 }
                 for row in rows

@@ -5,7 +5,8 @@ from typing import Literal
 import pytest
 from typer.testing import CliRunner
 
-from benchmarks import implicit, kernels, patch_step, scaling, schemes, step, uturn
+import mongepatch
+from benchmarks import gradients, implicit, kernels, patch_step, scaling, schemes, step, uturn
 from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
@@ -33,6 +34,14 @@ def test_bench_patch_step(monkeypatch):
     output = invoke("patch-step", "--rounds", "1")
     assert "eight schools" in output
     assert "10, 18, 3" in output
+
+
+def test_bench_gradients(monkeypatch):
+    monkeypatch.setattr(mongepatch, "whiten", lambda target: target, raising=False)
+    monkeypatch.setattr(gradients, "REPEATS", 5)
+    output = invoke("gradients", "--rounds", "1", "--only", "schools")
+    assert "whitened / plain" in output
+    assert "schools" in output
 
 
 def test_bench_scaling(monkeypatch):

@@ -4,6 +4,8 @@ import json
 
 import jax
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from numpyro import handlers
 from typer.testing import CliRunner
@@ -13,11 +15,18 @@ from benchmarks.__main__ import app
 from benchmarks.measures.quantile_checks import estimated_quantiles, exact_quantiles, quantile_deviation
 from benchmarks.measures.timing import _covered, compiled_once
 from benchmarks.patches import quantities, report, truth
-from benchmarks.patches.measure import SamplerRow
+from benchmarks.patches.measure import SamplerRow, row
 from benchmarks.patches.problems import NumpyroProblem, hard_problems
 from benchmarks.patches.quality import quality
-from benchmarks.patches.samplers import RunPlan, SamplerOutcome, SamplerTask
+from benchmarks.patches.samplers import (
+    RunPlan,
+    SamplerOutcome,
+    SamplerTask,
+    learnt_centring,
+    nutpie_reparametrised,
+)
 from benchmarks.patches.samplers.callbacks import CallbackDensity, compiled_gradient_seconds
+from benchmarks.patches.samplers.learnt_centring import loc_scale_sites
 from benchmarks.posteriordb.numpyro_models import autoregression, kidscore
 from mongepatch.errors import SettingError
 from mongepatch.targets.truth import Normal
@@ -177,6 +186,36 @@ def test_callbacks_are_counted():
     assert 0 < compiled_gradient_seconds(task) < 1e-3
 
 
+def test_centrings_are_of_sites_with_a_location_and_a_scale():
+    found = {name: loc_scale_sites(SamplerTask(PROBLEMS[name].centred, PROBLEMS[name].data)) for name in PROBLEMS}
+    assert found["schools"] == ["mu", "theta"]  # τ is positive
+    assert found["slopes"] == ["beta"]
+    assert found["volatility"] == ["mu"]
+
+
+def only_a_scale():
+    numpyro.sample("tau", dist.LogNormal(0, 1))
+
+
+def test_without_such_sites_there_is_nothing_to_learn():
+    with pytest.raises(SettingError, match="no latent site"):
+        learnt_centring().run(SamplerTask(only_a_scale, ()), RunPlan(10, 0))
+
+
+@pytest.mark.slow
+def test_a_funnel_is_learnt_to_be_non_centred():
+    outcome = learnt_centring().run(SamplerTask(NEAL.centred, NEAL.data), RunPlan(500, 0, warmup=500))
+    assert float(outcome.remark.split("x ")[1]) < 0.2
+    assert quality(NEAL, EXACT, outcome).verdict != "wrong"
+
+
+def test_a_peer_that_cannot_run_is_left_out(capsys):
+    task = SamplerTask(NEAL.centred, NEAL.data)
+    left_out = row(NEAL, truth.ReferenceQuantiles(EXACT), task, nutpie_reparametrised(), "peer", 10, [0])
+    assert left_out.runs == []
+    assert "no release of nutpie has auto_reparam" in capsys.readouterr().err
+
+
 def test_nested_times_count_once():
     assert _covered([(0.0, 1.0), (0.2, 0.4), (0.5, 2.0), (3.0, 4.0)]) == 3.0
 
@@ -194,6 +233,12 @@ def test_the_summary_takes_the_best_peer_that_is_right(capsys):
     assert "fast" not in line
     ratio = float(line.split("honest")[1].split()[0])
     assert 5 < ratio < 20
+    assert "yes" in line
+    report.by_hand_table(NEAL, rows)
+    line = next(line for line in capsys.readouterr().out.splitlines() if "ours, patch" in line)
+    agrees, per_second, per_grads = line.split()[-3:]
+    assert agrees == "yes"
+    assert float(per_second) == pytest.approx(2 * float(per_grads), rel=0.01)  # in half the time
     report.summary_table({"neal-9": rows[:2]}, "patch")
     assert "none is right" in capsys.readouterr().out
 
