@@ -44,7 +44,7 @@ def test_generated_quantities_are_seeded_and_matrices_are_the_right_way_round():
     at = [jax.vmap(t.constrain)(x) for t in (target, again, other)]
     np.testing.assert_array_equal(at[0]["table"][0], [[11, 12, 13], [21, 22, 23]])
     np.testing.assert_array_equal(at[0]["y_rep"], at[1]["y_rep"])
-    np.testing.assert_array_equal(at[0]["y_rep"][7], target.constrain(x[7])["y_rep"])
+    np.testing.assert_array_equal(at[0]["y_rep"][7], target.constrain(jnp.asarray(x[7]))["y_rep"])
     assert (np.asarray(at[0]["y_rep"]) != np.asarray(at[2]["y_rep"])).all()
     noise = (np.asarray(at[0]["y_rep"]) - at[0]["theta"]) / SIGMA
     assert abs(noise.mean()) < 4 / np.sqrt(noise.size)

@@ -53,7 +53,7 @@ def from_pymc(model: Any) -> Target:
         >>> import pymc as pm
         >>> with pm.Model() as model:
         ...     mu = pm.Normal("mu", 0, 5)
-        ...     pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
+        ...     y = pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
         >>> target = mp.from_pymc(model)
         >>> target.dimension  # then mp.sample(target)
         1

@@ -20,7 +20,7 @@ def sample_pymc(
         >>> import pymc as pm
         >>> with pm.Model() as model:
         ...     mu = pm.Normal("mu", 0, 5)
-        ...     pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
+        ...     y = pm.Normal("y", mu, 1, observed=[1.2, 0.4, 2.1])
         ...     tree = mp.sample_pymc(draws=500, tune=500, random_seed=1)
         >>> tree = mp.sample_pymc(model=model, tune=300, progress=False)
 
