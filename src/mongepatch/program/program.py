@@ -75,8 +75,25 @@ def trace(function: Callable[[Vector], Any], position: jax.ShapeDtypeStruct) -> 
     """The program of any function from flat vectors to arrays, and the shapes of these."""
     # Traced through a new function: JAX remembers what it traced of an old one, with the data of that time.
     closed, value = jax.make_jaxpr(lambda x: function(x), return_shape=True)(position)
-    code = _Code(closed.jaxpr, jax.tree.structure(value))
-    return Program(code, tuple(jnp.asarray(constant) for constant in closed.consts)), value
+    jaxpr, used = _without_unused(closed.jaxpr)
+    constants = [constant for constant, use in zip(closed.consts, used, strict=True) if use]
+    return Program(_Code(jaxpr, jax.tree.structure(value)), tuple(map(jnp.asarray, constants))), value
+
+
+def _without_unused(jaxpr: Any) -> tuple[Any, list[bool]]:
+    """The program without operations that its results do not depend on, and which of its constants are left.
+
+    XLA would leave them out as well, but only after JAX has differentiated and batched them.
+    """
+    needed = {variable for variable in jaxpr.outvars if not hasattr(variable, "val")}
+    kept = []
+    for equation in reversed(jaxpr.eqns):
+        if equation.effects or not needed.isdisjoint(equation.outvars):
+            kept.append(equation)
+            needed.update(variable for variable in equation.invars if not hasattr(variable, "val"))
+    used = [variable in needed for variable in jaxpr.constvars]
+    constvars = [variable for variable, use in zip(jaxpr.constvars, used, strict=True) if use]
+    return jaxpr.replace(eqns=kept[::-1], constvars=constvars), used
 
 
 def _hidden_arrays(jaxpr: Any) -> Iterator[Any]:
