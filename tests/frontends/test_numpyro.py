@@ -176,9 +176,10 @@ def test_diagnostics_skip_constants_and_flags():
 
 def test_a_description_has_a_line_for_every_site():
     lines = mp.from_numpyro(schools, SIGMA, Y).describe().splitlines()
-    assert [line.split()[0] for line in lines] == ["mu", "tau", "theta", "y", "18"]
+    assert [line.split()[0] for line in lines] == ["mu", "tau", "theta", "y", "18", "Inner"]
     assert lines[1].split(None, 3) == ["tau", "HalfCauchy", "latent", "1 residual: √½·(log x − log scale)"]
     assert "observed, shape (8,)" in lines[3]
+    assert lines[-1].endswith("mu and theta given tau.")
     text = mp.from_numpyro(everything, Y[:4]).describe()
     assert "penalty" in text
     assert "no residual" in text

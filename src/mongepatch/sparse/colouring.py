@@ -3,15 +3,16 @@
 Of the columns (forward products) and the rows (reverse products) those are coloured that need fewer colours.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Compressed, Jacobian, Vector
-from mongepatch.program import TracedFunction
+from mongepatch._typing import AnyVector, Compressed, Jacobian, Vector
 from mongepatch.sparse.pattern import Pattern
 
 
@@ -30,7 +31,7 @@ class Colouring:
         """How many products make the Jacobian."""
         return len(self.seeds)
 
-    def compressed(self, residuals: TracedFunction, position: Vector) -> Compressed:
+    def compressed(self, residuals: Callable[[Any], AnyVector], position: Vector) -> Compressed:
         """All entries of the Jacobian at a position, as a vector."""
         seeds = jnp.asarray(self.seeds, position.dtype)
         if self.forward:

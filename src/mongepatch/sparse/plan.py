@@ -4,7 +4,7 @@ from functools import cached_property
 
 import numpy as np
 
-from mongepatch._typing import Compressed, Entries, Vector
+from mongepatch._typing import AnyVector, Compressed, Entries, Vector
 from mongepatch.sparse.colouring import Colouring, colour
 from mongepatch.sparse.elimination import Elimination
 from mongepatch.sparse.pattern import Pattern
@@ -91,11 +91,11 @@ class SparsePlan:
         """Jᵀ(Bv)."""
         return self._back(jacobian, self._along(other, velocity))
 
-    def along(self, jacobian: Compressed, velocity: Vector) -> Vector:
+    def along(self, jacobian: Compressed, velocity: Vector) -> AnyVector:
         """Jv."""
         return self._along(jacobian, velocity)
 
-    def back(self, jacobian: Compressed, residuals: Vector) -> Vector:
+    def back(self, jacobian: Compressed, residuals: AnyVector) -> Vector:
         """Jᵀw."""
         return self._back(jacobian, residuals)
 

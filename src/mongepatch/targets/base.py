@@ -10,7 +10,9 @@ import numpy as np
 from jax import Array
 
 from mongepatch._typing import AnyVector, LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
+from mongepatch.targets.inner import inner_coordinates
 from mongepatch.targets.layout import Layout
+from mongepatch.targets.residuals import DataSite, ModelResiduals
 from mongepatch.targets.truth import Truth
 
 
@@ -42,8 +44,12 @@ class Target:
     """Expected information of the data plus precision of the prior at a flat position, where there is a closed form."""
     residuals: Callable[[Vector], AnyVector] | None = None
     """f, the whitened residuals of a model at a flat position, where it has them: JᵀJ of its Jacobian is a metric."""
+    model: ModelResiduals | None = None
+    """The residuals of latent variables and of data apart, where they are known, for whitened coordinates."""
     constrain: Callable[[Vector], dict[str, Array]] | None = None
     """The variables of the result at a flat position, where these are not the parts of the vector by name."""
+    coordinates: Any = None
+    """How these coordinates are made from the model's own, where they are others: see `mongepatch.whiten`."""
     observed_data: Mapping[str, Any] = field(default_factory=dict)
     """Data that the density is conditioned on, for the result."""
     constant_data: Mapping[str, Any] = field(default_factory=dict)
@@ -57,15 +63,37 @@ class Target:
         layout = Layout.of(example)
         return cls(lambda flat: logdensity(layout.tree(flat)), layout)
 
-    def with_residuals(self, residuals: Callable[[Any], Any]) -> "Target":
-        """The target with a residual map of your own: from its parameters, by name, to arrays in any pytree."""
-        layout = self.layout
+    def with_residuals(
+        self, residuals: Callable[[Any], Any], data_residuals: Callable[[Any], Any] | None = None
+    ) -> "Target":
+        """The target with residual maps of your own: from its parameters, by name, to arrays in any pytree.
 
-        def flat_residuals(position: Vector) -> AnyVector:
-            arrays = [jnp.ravel(array) for array in jax.tree.leaves(residuals(layout.tree(position)))]
-            return arrays[0] if len(arrays) == 1 else jnp.concatenate(arrays)
+        Args:
+            residuals: those of the latent variables; of data too, where `data_residuals` are not given.
+            data_residuals: those of data.
+        """
+        layout, logdensity = self.layout, self.logdensity
 
-        return replace(self, residuals=flat_residuals)
+        def flat(function: Callable[[Any], Any]) -> Callable[[Vector], AnyVector]:
+            def flat_residuals(position: Vector) -> AnyVector:
+                arrays = [jnp.ravel(array) for array in jax.tree.leaves(function(layout.tree(position)))]
+                return arrays[0] if len(arrays) == 1 else jnp.concatenate(arrays)
+
+            return flat_residuals
+
+        latent, data = flat(residuals), None if data_residuals is None else flat(data_residuals)
+
+        def data_site(position: Vector) -> tuple[DataSite, ...]:
+            # Where latent variables are normal, what they leave of the log density is the data's.
+            prior = latent(position)
+            likelihood = logdensity(position) + 0.5 * (prior @ prior)
+            rows = jnp.zeros(0, position.dtype) if data is None else data(position)
+            return (DataSite(rows, likelihood, jnp.ones((), position.dtype)),)
+
+        def every(position: Vector) -> AnyVector:
+            return latent(position) if data is None else jnp.concatenate([latent(position), data(position)])
+
+        return replace(self, residuals=every, model=ModelResiduals(latent, data_site))
 
     def __call__(self, position: Vector | np.ndarray) -> Scalar:
         """The log density at a flat position."""
@@ -73,7 +101,16 @@ class Target:
 
     def describe(self) -> str:
         """What the target is made of, in words: for a model its random variables, and the residuals they have got."""
-        return self.description or "\n".join(f"{name}, shape {shape}" for name, shape in self.variables.items())
+        lines = [self.description or "\n".join(f"{name}, shape {shape}" for name, shape in self.variables.items())]
+        if self.model is not None:
+            position = jax.ShapeDtypeStruct((self.dimension,), jnp.result_type(float))
+            found = inner_coordinates(self.model, position)
+            lines.append(
+                f"Inner coordinates, which can be whitened given the outer ones: {found.words(self.layout)}."
+                if len(found.inner)
+                else "No coordinate is inner, so that nothing can be whitened."
+            )
+        return "\n".join(lines)
 
     @property
     def variables(self) -> dict[str, tuple[int, ...]]:

@@ -1,11 +1,13 @@
 """How named parameters lie in a flat vector."""
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._typing import PyTree, Vector, Vectors
 from mongepatch.errors import ParameterError
@@ -42,6 +44,11 @@ class Layout:
     def size(self) -> int:
         """Length of the flat vector."""
         return sum(math.prod(shape) for shape in self.shapes)
+
+    def mask(self, names: Collection[str]) -> np.ndarray:
+        """Which places of the flat vector hold these parameters."""
+        sizes = [math.prod(shape) for shape in self.shapes]
+        return np.repeat([name in names for name in self.names], sizes)
 
     @property
     def _by_name(self) -> bool:

@@ -19,7 +19,7 @@ INIT_RADIUS = 2.0
 def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
     """The target of a model with its arguments."""
     model = NumPyroModel(function, args, kwargs)
-    residuals, counts = residual_map(model.random_variables, model.layout.size)
+    maps = residual_map(model.random_variables, model.layout, model.unbounded)
 
     def start(key: PRNGKey) -> Vector:
         return jax.random.uniform(key, (model.layout.size,), jnp.result_type(float), -INIT_RADIUS, INIT_RADIUS)
@@ -29,9 +29,10 @@ def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         model.layout,
         start,
         dims=dims_of(site for site in model.sites.values() if is_in_results(site) or is_data(site)),
-        residuals=residuals,
+        residuals=maps.residuals,
+        model=maps.model,
         constrain=model.values,
         observed_data=observed_data(model.sites),
         constant_data=constant_data(function, args, kwargs, model.sites),
-        description=describe(model.descriptions(counts)),
+        description=describe(model.descriptions(maps.counts)),
     )

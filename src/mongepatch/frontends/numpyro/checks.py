@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.distributions import biject_to
@@ -81,13 +80,16 @@ def check_log_prob(site: Mapping[str, Any]) -> None:
     if site["type"] != "sample":
         return
     kind = f"The site {site['name']!r} ({type(site['fn']).__name__})"
+    has_nan = bool(site["is_observed"]) and bool(np.isnan(np.asarray(site["value"], float)).any())
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about masked values; others are repeated when the density is computed
-            density = np.asarray(jnp.sum(site["fn"].log_prob(site["value"])))
+            # Computed only where it is looked at: the single operations would be compiled one by one.
+            evaluate = (lambda log_prob, value: log_prob(value)) if has_nan else jax.eval_shape
+            density = evaluate(site["fn"].log_prob, site["value"])
     except Exception as error:
         raise ModelError(f"{kind} has no log density: {type(error).__name__}: {error}") from error
-    if site["is_observed"] and not np.isfinite(density) and np.isnan(np.asarray(site["value"], float)).any():
+    if has_nan and not np.isfinite(np.asarray(density)).all():
         raise ModelError(
             f"{kind} has observed values that are NaN. Leave them out, or mask them with numpyro.handlers.mask."
         )

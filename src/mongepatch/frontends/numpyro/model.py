@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from numpyro import handlers
 from numpyro.distributions import biject_to
+from numpyro.distributions.transforms import IdentityTransform
 from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
@@ -44,6 +45,11 @@ class NumPyroModel:
         for site in self.sites.values():
             check_log_prob(site)
 
+    @property
+    def unbounded(self) -> list[str]:
+        """Latent sites whose coordinates are their own values."""
+        return [name for name in self.layout.names if _is_unbounded(self.sites[name]["fn"].support)]
+
     def log_density(self, position: Vector) -> Scalar:
         """ℓ with the Jacobians of all transforms: minus NumPyro's potential energy."""
         return -potential_energy(self._model, self._args, self._kwargs, self.layout.named(position))
@@ -79,6 +85,14 @@ class NumPyroModel:
 def is_latent(site: Mapping[str, Any]) -> bool:
     """Whether a site is one of the parameters. A Delta is not, since the other sites determine its value."""
     return site["type"] == "sample" and not site["is_observed"] and not _is_delta(site["fn"])
+
+
+def _is_unbounded(support: Any) -> bool:
+    """Whether a support is all real numbers, vectors or matrices."""
+    transform = biject_to(support)
+    while hasattr(transform, "base_transform"):
+        transform = transform.base_transform
+    return isinstance(transform, IdentityTransform)
 
 
 def is_in_results(site: Mapping[str, Any]) -> bool:

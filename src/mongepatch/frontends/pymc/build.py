@@ -14,16 +14,17 @@ def build(pymc_model: Any) -> Target:
     """The target of a model with the data that it has at this moment."""
     model = PyMCModel(pymc_model)
     variables = PyMCVariables(model)
-    residuals, counts = residual_map(variables.at, model.layout.size)
+    maps = residual_map(variables.at, model.layout, model.unbounded)
     target = Target(
         model.log_density,
         model.layout,
         model.start,
-        residuals=residuals,
+        residuals=maps.residuals,
+        model=maps.model,
         constrain=model.values,
         observed_data=observed_data(pymc_model),
         constant_data=constant_data(pymc_model),
-        description=describe(variables.descriptions(counts)),
+        description=describe(variables.descriptions(maps.counts)),
     )
     dims, coords = dims_and_coords(pymc_model, target)
     return replace(target, dims=dims, coords=coords)

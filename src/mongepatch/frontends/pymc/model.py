@@ -37,6 +37,11 @@ class PyMCModel:
         self._result_names = tuple(variable.name for variable in in_results)
         self._values = self.function(in_results)
 
+    @property
+    def unbounded(self) -> list[str]:
+        """Free variables that have no transform: their coordinates are their own values."""
+        return [variable.name for variable in self.pymc.free_RVs if self.pymc.rvs_to_transforms[variable] is None]
+
     def log_density(self, position: Vector) -> Scalar:
         """ℓ with the Jacobians of all transforms."""
         (value,) = self._density(position)

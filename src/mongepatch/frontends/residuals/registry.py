@@ -57,6 +57,8 @@ def register_residual(*distributions: type, formula: str | None = None, of_data:
     grow exponentially.
 
     Example:
+        >>> import numpyro.distributions as dist
+        >>> from mongepatch.numpyro import register_residual
         >>> class Shifted(dist.Normal):
         ...     pass
         >>> @register_residual(Shifted, formula="(x − loc)/scale")
