@@ -2,6 +2,7 @@
 
 from mongepatch import baselines, datasets, frontends, integrators, kernels, metrics, targets
 from mongepatch._version import __version__
+from mongepatch.coordinates import whiten
 from mongepatch.errors import (
     DataError,
     LogDensityError,
@@ -65,4 +66,5 @@ __all__ = [
     "sample",
     "sample_pymc",
     "targets",
+    "whiten",
 ]

@@ -1,0 +1,6 @@
+"""Targets in other coordinates."""
+
+from mongepatch.coordinates.whiten import Whitening, whiten, whitening_of
+from mongepatch.coordinates.whitened import Information, WhitenedDensity
+
+__all__ = ["Information", "WhitenedDensity", "Whitening", "whiten", "whitening_of"]

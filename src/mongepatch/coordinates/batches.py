@@ -1,0 +1,21 @@
+"""Many positions of the model in whitened coordinates."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._typing import LogDensity, Positions
+from mongepatch.coordinates.whitened import WhitenedDensity
+from mongepatch.program import jit
+
+
+def in_coordinates(positions: np.ndarray, density: LogDensity) -> np.ndarray:
+    """Positions of the model [number, dimension] in the coordinates of a density, where these are others."""
+    if not isinstance(density, WhitenedDensity):
+        return positions
+    return np.asarray(_from_model(density, jnp.asarray(positions)))
+
+
+@jit
+def _from_model(density: WhitenedDensity, positions: Positions) -> Positions:
+    return jax.vmap(density.from_model)(positions)

@@ -1,0 +1,129 @@
+"""What data says about inner coordinates: A = E[JᵀJ] and b = E[JᵀJθ + ∇ log p(data)], averages over draws.
+
+J is the Jacobian of the data's residuals by the inner coordinates θ. For each observed variable both are divided by its
+1/σ² at the draw, with which `WhitenedDensity` multiplies them again wherever it is.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.sparse import csr_array
+
+from mongepatch._typing import AnyVector, Vector
+from mongepatch.coordinates.plan import WhiteningPlan
+from mongepatch.coordinates.whitened import Information
+from mongepatch.program import jit
+from mongepatch.targets.inner import DataPrograms
+
+NUM_DRAWS = 64
+"""Draws that averages are taken over."""
+_MIN_DRAWS = 8
+"""Draws that must have finite terms."""
+_BATCH = 8
+"""Draws whose terms are computed at once."""
+_DENSE = 0.2
+"""Fraction of a Jacobian that may differ from 0, from which on it is multiplied as a dense matrix."""
+
+
+class _Terms(NamedTuple):
+    """What one draw, or many, add to the averages; 1/σ² of every variable is divided out."""
+
+    jacobian: np.ndarray
+    """Its entries on its pattern, [draws, entries]."""
+    slopes: np.ndarray
+    """∇ log p of each variable by θ, [draws, variables, inner coordinates]."""
+    theta: np.ndarray
+
+
+def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.ndarray) -> Information | None:
+    """A and b of every observed variable from positions of the model; None without data or usable positions."""
+    if not plan.scaled:
+        return None
+    thinned = positions[np.linspace(0, len(positions) - 1, NUM_DRAWS).round().astype(int)]
+    compressed, slopes, precisions = (
+        np.asarray(part, np.float64) for part in _data_terms(jnp.asarray(thinned), data, plan=plan)
+    )
+    usable = np.logical_and.reduce(
+        [np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in (compressed, slopes, precisions)]
+    )
+    if usable.sum() < _MIN_DRAWS:
+        return None
+    theta = np.asarray(thinned, np.float64)[usable][:, plan.inner]
+    rows, columns = plan.data_pattern.rows, plan.data_pattern.columns
+    scales = np.where(plan.scaled, precisions[usable], 1.0) ** -0.5
+    colouring = plan.data_colouring
+    values = compressed[usable][:, [] if colouring is None else colouring.index]
+    parts = []
+    for variable, (first, last) in enumerate(plan.data_rows):
+        own = (rows >= first) & (rows < last)
+        scale = scales[:, variable, None]
+        terms = _Terms(values[:, own] * scale, slopes[usable][:, variable] * scale**2, theta)
+        parts.append(_averages(terms, rows[own] - first, columns[own], last - first, plan))
+    dtype = positions.dtype
+    matrices, vectors = zip(*parts, strict=True)
+    return Information(jnp.asarray(np.stack(matrices), dtype), jnp.asarray(np.stack(vectors), dtype))
+
+
+def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> float:
+    """How far inner coordinates are from standard normal: the median of mean |∇ + z|², which is 0 for those."""
+    squares = (internal[:, inner] + gradients[:, inner]) ** 2
+    found = float(np.median(squares.mean(axis=1)))
+    return found if np.isfinite(found) else np.inf
+
+
+@partial(jit, static_argnames=("plan",))
+def _data_terms(positions: jax.Array, data: DataPrograms, *, plan: WhiteningPlan) -> tuple[jax.Array, ...]:
+    """The compressed Jacobian of the residuals, the gradients of the log likelihoods, and the precisions."""
+
+    def at(position: Vector) -> tuple[AnyVector, jax.Array, AnyVector]:
+        psi, theta = plan.split(position)
+        colouring = plan.data_colouring
+        along = jnp.zeros(1, position.dtype)  # `lax.map` fails on arrays without elements
+        if colouring is not None:
+            along = colouring.compressed(lambda t: data.residuals(plan.join(psi, t)), theta)
+        slopes = jax.jacrev(lambda t: data.log_likelihoods(plan.join(psi, t)))(theta)
+        return along, slopes, data.precisions(position)
+
+    terms: tuple[jax.Array, ...] = jax.lax.map(at, positions, batch_size=_BATCH)
+    return terms
+
+
+def _averages(
+    terms: _Terms, rows: np.ndarray, columns: np.ndarray, num_rows: int, plan: WhiteningPlan
+) -> tuple[np.ndarray, np.ndarray]:
+    """Entries of A, and b, of one observed variable."""
+    if not len(rows):
+        return _averages_of_slopes(terms, plan)
+    draws, size = terms.theta.shape
+    _, first, number = np.unique(rows, return_index=True, return_inverse=True)  # rows are sorted
+    along = np.add.reduceat(terms.jacobian * terms.theta[:, columns], first, axis=1)  # Jθ
+    back = np.bincount(columns, (terms.jacobian * along[:, number]).mean(axis=0), size)
+    matrix = _gram(terms.jacobian, rows, columns, (num_rows, size)) / draws
+    entries = matrix[plan.algebra.rows, plan.algebra.columns]
+    if not plan.couples_data:
+        entries = np.where(plan.algebra.rows == plan.algebra.columns, entries, 0.0)
+    return np.asarray(entries).ravel(), back + terms.slopes.mean(axis=0)
+
+
+def _gram(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Any:
+    """The sum of JᵀJ over draws."""
+    draws, (num_rows, size) = len(values), shape
+    places = (rows + num_rows * np.arange(draws)[:, None]).ravel(), np.tile(columns, draws)
+    stacked = csr_array((values.ravel(), places), (draws * num_rows, size))
+    if len(rows) > _DENSE * num_rows * size:
+        stacked = stacked.toarray()
+    return stacked.T @ stacked
+
+
+def _averages_of_slopes(terms: _Terms, plan: WhiteningPlan) -> tuple[np.ndarray, np.ndarray]:
+    """The same without residuals: how ∇ log p falls with θ, coordinate by coordinate, stands for the information."""
+    centred = terms.theta - terms.theta.mean(axis=0)
+    spread = (centred**2).sum(axis=0)
+    found = -(terms.slopes * centred).sum(axis=0) / np.where(spread > 0, spread, 1.0)
+    diagonal = np.maximum(found, 0.0)
+    rows, columns = plan.algebra.rows, plan.algebra.columns
+    vector = (diagonal * terms.theta + terms.slopes).mean(axis=0)
+    return np.where(rows == columns, diagonal[rows], 0.0), vector

@@ -1,0 +1,72 @@
+"""What data says about inner coordinates, before there are draws: its information at the mode, and around it."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from scipy.optimize import minimize
+
+from mongepatch._typing import Vector
+from mongepatch.coordinates.batches import in_coordinates
+from mongepatch.coordinates.information import NUM_DRAWS, estimate_information, misfit
+from mongepatch.coordinates.whiten import Whitening
+from mongepatch.coordinates.whitened import WhitenedDensity
+from mongepatch.program import jit
+
+_SPREADS = (0.1, 1.0)
+"""Standard deviations of inner coordinates around the mode, one for each round: those of the non-centred form, in the
+first, are those of the prior, which may be far from what the data allows; those of the second are about right."""
+_MOST_ITERATIONS = 100
+"""Iterations of L-BFGS in a round. The mode need not be exact."""
+
+
+def whitened_at_mode(whitening: Whitening, start: Vector) -> WhitenedDensity:
+    """Coordinates for what data says around the mode; those of the non-centred form where they look better.
+
+    For normal data the information is the same everywhere, and exact.
+
+    Args:
+        whitening: the coordinates before anything is known of the data.
+        start: where the search for the mode begins, in these coordinates.
+    """
+    initial, plan = whitening.initial, whitening.initial.plan
+    noise = np.zeros((NUM_DRAWS, plan.dimension))
+    noise[:, plan.inner] = np.random.default_rng(0).normal(size=(NUM_DRAWS, len(plan.inner)))
+    density, model_position = initial, initial.to_model(start)
+    for spread in _SPREADS:
+        mode = _mode(density, in_coordinates(np.asarray(model_position)[None], density)[0])
+        around = (mode + spread * noise).astype(mode.dtype)
+        positions = np.stack([np.asarray(density.to_model(jnp.asarray(row))) for row in around])
+        model_position = density.to_model(jnp.asarray(mode))
+        found = estimate_information(whitening.data, plan, positions)
+        if found is None:
+            return initial
+        density = min(initial, replace(initial, information=found), key=lambda one: _misfit_at(one, positions))
+    return density
+
+
+def _mode(density: WhitenedDensity, start: np.ndarray) -> np.ndarray:
+    """A point near the mode, by L-BFGS."""
+
+    def loss(position: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = _value_and_gradient(density, jnp.asarray(position.astype(start.dtype)))
+        value, gradient = -float(value), -np.asarray(gradient, np.float64)
+        if not (np.isfinite(value) and np.isfinite(gradient).all()):
+            return np.inf, np.zeros_like(gradient)
+        return value, gradient
+
+    found = minimize(loss, start.astype(np.float64), jac=True, method="L-BFGS-B", options={"maxiter": _MOST_ITERATIONS})
+    return np.asarray(found.x if np.isfinite(found.fun) else start, start.dtype)
+
+
+def _misfit_at(density: WhitenedDensity, positions: np.ndarray) -> float:
+    internal = in_coordinates(positions, density)
+    gradients = np.stack([np.asarray(_value_and_gradient(density, jnp.asarray(row))[1]) for row in internal])
+    return misfit(internal, gradients, density.plan.inner)
+
+
+@jit
+def _value_and_gradient(density: WhitenedDensity, position: Vector) -> Any:
+    return jax.value_and_grad(density)(position)

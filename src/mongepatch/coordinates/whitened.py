@@ -1,0 +1,118 @@
+"""A log density in whitened coordinates (ψ, z): inner coordinates θ = m(ψ) + F⁻ᵀz, with P(ψ) = FFᵀ their precision.
+
+Latent residuals are affine in θ, f = B(ψ)θ + a(ψ). With a matrix A(ψ) ⪰ 0 and a vector b(ψ) that stand for the data,
+
+    P = BᵀB + A,   m = P⁻¹(b − Bᵀa),   log density of (ψ, z) = ℓ(ψ, θ) − ½ log det P.
+
+The map is triangular, so that this determinant is its Jacobian, and every draw is exact whatever A and b are. With
+A = 0 and b = 0 the coordinates are those of the non-centred form. With the information of normal data z is standard
+normal and independent of ψ. A and b are sums over observed variables, each in proportion to its own 1/σ²(ψ).
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from mongepatch._typing import AnyVector, Scalar, Vector
+from mongepatch.coordinates.outer import OuterMap
+from mongepatch.coordinates.plan import WhiteningPlan
+from mongepatch.program import Program
+
+
+class Information(NamedTuple):
+    """What the data says about inner coordinates: A and b of each observed variable at σ = 1. A pytree."""
+
+    matrix: jax.Array
+    """Entries of A, [variables, entries]."""
+    vector: jax.Array
+    """b, [variables, inner coordinates]."""
+
+    @classmethod
+    def none(cls, plan: WhiteningPlan, dtype: Any) -> "Information":
+        """A = 0, b = 0: the non-centred form."""
+        count = len(plan.scaled)
+        return cls(jnp.zeros((count, len(plan.algebra.rows)), dtype), jnp.zeros((count, len(plan.inner)), dtype))
+
+
+class _Conditional(NamedTuple):
+    """What the outer coordinates decide: the factor of P, and h = b − Bᵀa, of which m = P⁻¹h."""
+
+    factor: Any
+    right: AnyVector
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["density", "latent", "precisions", "information", "outer_map"],
+    meta_fields=["plan"],
+)
+@dataclass(frozen=True)
+class WhitenedDensity:
+    """A log density of flat vectors y, whose outer coordinates are u and whose inner ones are z.
+
+    A pytree: the programs' data, the information and the outer maps are traced. To change them does not compile again.
+    """
+
+    density: Program
+    """ℓ(x) in the model's own coordinates."""
+    latent: Program
+    """f(x), the latent residuals."""
+    precisions: Program
+    """1/σ²(x) of each observed variable."""
+    information: Information
+    outer_map: OuterMap
+    plan: WhiteningPlan
+
+    def __call__(self, position: Vector) -> Scalar:
+        """ℓ at the model's position plus the log determinant of the map."""
+        return _value(self, position)
+
+    def to_model(self, position: Vector) -> Vector:
+        """The model's own coordinates of a whitened position."""
+        return _to_model(self, position)
+
+    def from_model(self, position: Vector) -> Vector:
+        """The whitened position of one in the model's own coordinates."""
+        psi, theta = self.plan.split(position)
+        given = self._given(psi)
+        mean = self.plan.algebra.solve(given.factor, given.right)
+        z = self.plan.algebra.root_transposed(given.factor, theta - mean)
+        return self.plan.join(self.outer_map.inverse(psi), z)
+
+    def _with_log_det(self, position: Vector) -> tuple[Vector, Scalar]:
+        u, z = self.plan.split(position)
+        psi, outer_log_det = self.outer_map.forward(u)
+        given, algebra = self._given(psi), self.plan.algebra
+        theta = algebra.draw(given.factor, given.right, z)
+        return self.plan.join(psi, theta), outer_log_det - 0.5 * algebra.log_det(given.factor)
+
+    def _given(self, psi: AnyVector) -> _Conditional:
+        plan, algebra = self.plan, self.plan.algebra
+        origin = jnp.zeros(len(plan.inner), psi.dtype)
+
+        def residuals(theta: AnyVector) -> AnyVector:
+            return self.latent(plan.join(psi, theta))
+
+        jacobian = plan.colouring.compressed(residuals, origin)
+        weights = self.precisions(plan.join(psi, origin))
+        weights = jnp.where(jnp.asarray(plan.scaled), weights, 1.0)
+        factor = algebra.factor(jacobian, weights @ self.information.matrix)
+        right = weights @ self.information.vector - algebra.transposed(jacobian, residuals(origin))
+        return _Conditional(factor, right)
+
+
+# Sparse systems are many operations. Under a `jit` of their own they are traced and differentiated once, and not in
+# every program that uses the density.
+@jax.jit
+def _value(density: WhitenedDensity, position: Vector) -> Scalar:
+    x, log_det = density._with_log_det(position)
+    value: Scalar = density.density(x) + log_det
+    return value
+
+
+@jax.jit
+def _to_model(density: WhitenedDensity, position: Vector) -> Vector:
+    return density._with_log_det(position)[0]
