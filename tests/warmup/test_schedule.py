@@ -13,26 +13,26 @@ from mongepatch.warmup.schedule import windows
 
 
 @pytest.mark.parametrize("total", [0, 1, 5, 20, 39, 40, 100, 350, 500, 1000, 10_000])
-@pytest.mark.parametrize("mass", [False, True])
-def test_windows_hold_all_draws(total, mass):
-    made = windows(total, mass=mass)
+@pytest.mark.parametrize("learns", [False, True])
+def test_windows_hold_all_draws(total, learns):
+    made = windows(total, learns=learns)
     assert sum(window.draws for window in made) == total
     assert all(window.draws > 0 for window in made)
     if made:
-        assert not made[-1].mass  # the step size has the last word
+        assert not made[-1].learns  # the step size has the last word
 
 
 def test_windows_grow():
-    lengths = [window.draws for window in windows(1000, mass=True) if window.mass]
+    lengths = [window.draws for window in windows(1000, learns=True) if window.learns]
     assert len(lengths) >= 4
     assert all(later > earlier for earlier, later in itertools.pairwise(lengths))
-    assert windows(1000, mass=True)[-1].draws >= 100
+    assert windows(1000, learns=True)[-1].draws >= 100
 
 
 def record(values, n_grad):
     chains, draws, _ = values.shape
     info = Info(**dict.fromkeys(Info._fields))._replace(n_grad=np.broadcast_to(n_grad, (chains, draws)))
-    return Record(values, None, info)
+    return Record(values, None, None, info)
 
 
 def autoregressive(correlation, rng, shape=(4, 2000, 3)):
@@ -73,7 +73,7 @@ def test_the_climb_goes_to_the_better_side(best, start):
 
     def attempt(value):
         tried.append(value)
-        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best))
+        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best), 1.0)
 
     found = hill_climb(range(10), start, attempt, 20)
     assert found.step_size == best

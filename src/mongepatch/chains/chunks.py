@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Positions, PRNGKey, Scalar, ScalarLike
+from mongepatch._typing import Count, LogDensity, Positions, PRNGKey, Scalar, ScalarLike
 from mongepatch.kernels import Info, Kernel, Setup, draw
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Metric
-from mongepatch.program import Program, jit
+from mongepatch.program import jit
 from mongepatch.trajectories import Trajectory
 
 
@@ -40,7 +40,11 @@ class Chunk(NamedTuple):
     """Draws and what there is to know of them, with leading axes (draw, chain)."""
 
     position: jax.Array
+    """In the model's own coordinates."""
+    internal: jax.Array
+    """In the coordinates that chains move in, which may be others."""
     gradient: jax.Array
+    """Of the log density in these."""
     info: Info
 
 
@@ -51,7 +55,7 @@ def run_chunk(
     policy: P,
     first: Count,
     count: Count,
-    density: Program,
+    density: LogDensity,
     tuning: Tuning,
     *,
     kernel: Kernel,
@@ -60,7 +64,8 @@ def run_chunk(
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
-    into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another.
+    into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another. A
+    density in other coordinates than the model's has a method `to_model`.
     """
     chain_key, length_key = jax.random.split(key)
     chains = points.logdensity.shape[0]
@@ -74,7 +79,9 @@ def run_chunk(
         points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
         # A tree that NUTS gave up moves nothing, however probable its leaves were: far out they all are.
         acceptance = jnp.where(info.diverging & ~info.accepted, 0.0, info.acceptance_rate)
-        return points, policy.update(acceptance), Chunk(points.position, points.gradient, info)
+        internal = points.position
+        position = jax.vmap(density.to_model)(internal) if hasattr(density, "to_model") else internal
+        return points, policy.update(acceptance), Chunk(position, internal, points.gradient, info)
 
     def body(i: Count, carry: tuple[Any, P, Chunk]) -> tuple[Any, P, Chunk]:
         points, policy, rows = carry
@@ -93,6 +100,6 @@ def compiled_programs() -> int:
 
 
 @jit
-def points_at(positions: Positions, density: Program, metric: Metric) -> Any:
+def points_at(positions: Positions, density: LogDensity, metric: Metric) -> Any:
     """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

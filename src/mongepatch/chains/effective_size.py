@@ -18,16 +18,22 @@ def smallest_ess(draws: np.ndarray, methods: Sequence[str] = ("bulk", "tail")) -
     while tails and squares lag behind. It is 0 where a quantity does not move, without quantities, and with
     fewer than 4 draws.
     """
-    squares = (draws - draws.mean(axis=(0, 1))) ** 2
-    with_squares = np.concatenate([draws, squares], axis=-1)
-    if draws.shape[1] < 4 or not draws.size or not np.isfinite(with_squares).all():
-        return 0.0
-    if not (np.ptp(with_squares, axis=(0, 1)) > 0).all():
-        return 0.0
+    return min(
+        float(effective_sizes(draws, method, squares=method == methods[0]).min(initial=np.inf)) for method in methods
+    )
+
+
+def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndarray:
+    """The effective sample size of each quantity of draws [chain, draw, quantity] and, if asked, of its squares.
+
+    One zero stands for all where a quantity does not move, without quantities, and with fewer than 4 draws.
+    """
+    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)
+    if draws.shape[1] < 4 or not draws.size or not np.isfinite(values).all():
+        return np.zeros(1)
+    if not (np.ptp(values, axis=(0, 1)) > 0).all():
+        return np.zeros(1)
     ess = require("arviz_stats.base", "sample", "An effective sample size").array_stats.ess
-
-    def least(values: np.ndarray, method: str) -> float:
-        tails = TAILS if method == "tail" else None
-        return float(np.min(ess(values, chain_axis=0, draw_axis=1, method=method, prob=tails)))
-
-    return min(least(with_squares if method == methods[0] else draws, method) for method in methods)
+    tails = TAILS if method == "tail" else None
+    chosen = values if squares else draws
+    return np.asarray(ess(chosen, chain_axis=0, draw_axis=1, method=method, prob=tails), float)

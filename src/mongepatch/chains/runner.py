@@ -6,10 +6,9 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import jax
 import numpy as np
 
-from mongepatch._typing import PRNGKey
+from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import Chunk, StepSizePolicy, Tuning, run_chunk
 from mongepatch.kernels import Info, Kernel
-from mongepatch.program import Program
 
 P = TypeVar("P", bound=StepSizePolicy)
 
@@ -30,9 +29,11 @@ class Record(NamedTuple):
     """What chains did, as arrays with leading axes (chain, draw)."""
 
     position: np.ndarray
-    """Flat positions."""
+    """Flat positions in the model's own coordinates."""
+    internal: np.ndarray | None
+    """Flat positions in the coordinates that chains move in, where they were asked for."""
     gradient: np.ndarray | None
-    """Gradients of the log density there, where they were asked for."""
+    """Gradients of the log density in these."""
     info: Info
 
     @property
@@ -46,7 +47,7 @@ class Record(NamedTuple):
 class Runner:
     """Moves chains on and counts their draws, so that each draw of a run has a number and a randomness of its own."""
 
-    def __init__(self, key: PRNGKey, density: Program, kernel: Kernel, report: Report) -> None:
+    def __init__(self, key: PRNGKey, density: LogDensity, kernel: Kernel, report: Report) -> None:
         self.density, self.kernel = density, kernel
         self._key, self._report = key, report
         self._done, self._count, self._program = 0, 1, ""
@@ -54,9 +55,9 @@ class Runner:
         """How long draws took, compilation excluded."""
 
     def __call__(
-        self, points: Any, tuning: Tuning, policy: P, draws: int, *, gradients: bool = False
+        self, points: Any, tuning: Tuning, policy: P, draws: int, *, internals: bool = False
     ) -> tuple[Any, P, Record]:
-        """Make this many draws of every chain."""
+        """Make this many draws of every chain; keep internal positions and gradients if asked."""
         kept: Record | None = None
         made = 0
         capacity = _capacity(points)
@@ -66,7 +67,7 @@ class Runner:
             started = time.perf_counter()
             points, policy, buffers = self._chunk(points, tuning, policy, count)
             elapsed = time.perf_counter() - started
-            rows = _head(buffers, count, gradients)
+            rows = _head(buffers, count, internals)
             self._report(rows.info, elapsed)
             kept = _keep(kept, rows, made, draws)
             made += count
@@ -101,12 +102,13 @@ class Runner:
 def _capacity(points: Any) -> int:
     """How many draws a chunk may hold."""
     chains, dimension = points.position.shape
-    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (2 * dimension + len(Info._fields)))))
+    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (3 * dimension + len(Info._fields)))))
 
 
-def _head(buffers: Chunk, count: int, gradients: bool) -> Record:
+def _head(buffers: Chunk, count: int, internals: bool) -> Record:
     """The first rows of a chunk, on the host."""
-    wanted = (buffers.position, buffers.gradient if gradients else None, buffers.info)
+    extra = (buffers.internal, buffers.gradient) if internals else (None, None)
+    wanted = (buffers.position, *extra, buffers.info)
     return Record(*jax.tree.map(lambda buffer: np.asarray(buffer)[:count], wanted))
 
 

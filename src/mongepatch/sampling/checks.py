@@ -10,7 +10,7 @@ from mongepatch._typing import AnyVector, LogDensity, Positions, Scalar, Vector
 from mongepatch.errors import LogDensityError, MetricError, ParameterError, SettingError
 from mongepatch.metrics import Metric, Patch, fitted
 from mongepatch.metrics.patch.residuals import Residuals
-from mongepatch.program import jit
+from mongepatch.program import TracedFunction, jit
 from mongepatch.targets import Target
 from mongepatch.warmup import ToFind
 
@@ -29,16 +29,22 @@ def check_differentiable(density: LogDensity, metric: Metric, position: jax.Shap
 
 
 def traced_residuals(residuals: Callable[[Vector], AnyVector], position: jax.ShapeDtypeStruct) -> Residuals:
-    """A residual map, traced; raise unless it is a vector that JAX can differentiate as often as a patch needs."""
-    traced = fitted(Patch(residuals, 1.0), position).residuals
+    """A residual map, traced and planned; raise unless it is a vector that a patch can be made from."""
+    check_smooth(residuals, position)
+    return fitted(Patch(residuals, 1.0), position).residuals
+
+
+def check_smooth(residuals: Callable[[Vector], AnyVector], position: jax.ShapeDtypeStruct) -> None:
+    """Raise unless JAX can evaluate a residual map, and differentiate it as often as a patch needs."""
+    TracedFunction("residuals", residuals).traced(position)  # which says what is wrong with it
     try:
-        jax.eval_shape(jax.grad(lambda x: jax.jvp(traced, (x,), (x,))[1].sum()), position)
+        slope = jax.grad(lambda x: jax.jvp(residuals, (x,), (x,))[1].sum())
+        jax.eval_shape(jax.vmap(slope), jax.ShapeDtypeStruct((1, *position.shape), position.dtype))
     except Exception as error:
         raise MetricError(
             f"residuals are not differentiable in JAX as often as a patch needs: {error} Loops of unknown length "
             "(jax.lax.while_loop) and callbacks have no derivative."
         ) from error
-    return traced
 
 
 def check_residuals(residuals: Residuals, positions: Positions) -> None:

@@ -7,10 +7,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Positions, PRNGKey, PyTree, Vector
+from mongepatch._typing import LogDensity, Positions, PRNGKey, PyTree, Vector
+from mongepatch.chains import points_at
+from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
-from mongepatch.metrics import Metric
-from mongepatch.program import Program, jit
+from mongepatch.metrics import Euclidean, Metric
+from mongepatch.program import jit
 from mongepatch.targets import Target
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
@@ -22,7 +24,7 @@ _SPREAD_FRACTIONS = (1.0, 0.5, 0.25, 0.1, 0.0)
 def initial_points(
     key: PRNGKey,
     target: Target,
-    density: Program,
+    density: LogDensity,
     metric: Metric,
     init: PyTree,
     chains: int,
@@ -32,9 +34,11 @@ def initial_points(
 ) -> Any:
     """The metric's point where each chain starts: given by the user, around the user's, or of the target's own."""
     if per_chain:
-        found = _geometry(jax.vmap(target.layout.flat)(init), metric, density)
+        positions = np.asarray(jax.vmap(target.layout.flat)(init))
+        found = _geometry(jnp.asarray(in_coordinates(positions, density)), metric, density)
     elif init is not None:
-        found = _dispersed(key, chains, _around(target.layout.flat(init), spread), density, metric)
+        (center,) = in_coordinates(np.asarray(target.layout.flat(init))[None], density)
+        found = _dispersed(key, chains, _around(jnp.asarray(center), spread), density, metric)
     elif target.start is not None:
         start = target.start
         found = _dispersed(key, chains, lambda chain_key, _: start(chain_key), density, metric)
@@ -67,8 +71,14 @@ class _Geometry(NamedTuple):
         return _finite((self.points, self.bend), len(self.points.logdensity))
 
 
+def _geometry(positions: Positions, metric: Metric, density: LogDensity) -> _Geometry:
+    if isinstance(metric, Euclidean):  # which never changes
+        return _Geometry(points_at(positions, density, metric), None)
+    return _changing_geometry(positions, metric, density)
+
+
 @jit
-def _geometry(positions: Positions, metric: Metric, density: Program) -> _Geometry:
+def _changing_geometry(positions: Positions, metric: Metric, density: LogDensity) -> _Geometry:
     def at(x: Vector) -> _Geometry:
         point, slope = metric.at(density, x)
         return _Geometry(point, metric.bend(point, slope, jnp.ones_like(x)))
@@ -85,7 +95,7 @@ def _around(center: Vector, spread: float) -> Proposal:
     return propose
 
 
-def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: Program, metric: Metric) -> _Geometry:
+def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: LogDensity, metric: Metric) -> _Geometry:
     """A point for every chain; where a proposed one cannot be used, another is proposed."""
     positions, usable = None, np.zeros(chains, bool)
     for attempt, fraction in enumerate(_SPREAD_FRACTIONS):
@@ -99,7 +109,7 @@ def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: Program, m
     return found
 
 
-def _check_usable(found: _Geometry, density: Program) -> None:
+def _check_usable(found: _Geometry, density: LogDensity) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
     points, usable = found.points, found.usable()
     values, gradients = points.logdensity, points.gradient
@@ -122,7 +132,7 @@ def _check_usable(found: _Geometry, density: Program) -> None:
         _check_slope(points.position[0], density)
 
 
-def _check_slope(position: Vector, density: Program) -> None:
+def _check_slope(position: Vector, density: LogDensity) -> None:
     """Raise if the density changes around a point while its gradient is 0 all around: no mode looks like that."""
     nearby = position + jax.random.normal(jax.random.key(0), (16, position.size), position.dtype)
     values, gradients = jax.vmap(jax.value_and_grad(density))(nearby)

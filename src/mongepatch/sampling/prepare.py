@@ -10,10 +10,11 @@ import jax.numpy as jnp
 
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
+from mongepatch.coordinates import WhitenedDensity, Whitening, whitening_of
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric, fitted
-from mongepatch.program import Program, trace_density
-from mongepatch.sampling.checks import check_differentiable, check_names
+from mongepatch.program import trace_density
+from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.initial_points import check_per_chain, initial_points
 from mongepatch.targets import Target
 from mongepatch.validation import number_at_least_zero, whole_number
@@ -32,8 +33,10 @@ class Prepared:
     """A target that is ready to be sampled."""
 
     target: Target
-    density: Program
-    """Its log density, traced."""
+    density: LogDensity
+    """Its log density, traced; in whitened coordinates, where chains move in them."""
+    whitening: Whitening | None
+    """These coordinates."""
     position: jax.ShapeDtypeStruct
     """Shape and precision of flat positions."""
     keys: Keys
@@ -41,6 +44,11 @@ class Prepared:
     init: PyTree
     spread: float
     per_chain: bool
+
+    def without_whitening(self) -> "Prepared":
+        """The same in the model's own coordinates."""
+        density = self.density.density if isinstance(self.density, WhitenedDensity) else self.density
+        return replace(self, density=density, whitening=None)
 
     def fitted(self, metric: Metric) -> Metric:
         """The metric in the target's dimension and precision; raise where the density is not smooth enough for it."""
@@ -71,9 +79,11 @@ def prepare(
     spread: float = 1.0,
     per_chain: bool = False,
     residuals: Callable[[Any], Any] | None = None,
+    data_residuals: Callable[[Any], Any] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
     dtype: Any = None,
+    whiten: bool = False,
 ) -> Prepared:
     """Check what users give, and trace the density; the arguments are those of `sample`.
 
@@ -85,9 +95,11 @@ def prepare(
         spread: `init_spread`.
         per_chain: `init_per_chain`.
         residuals: a residual map of the user's own.
+        data_residuals: the same of data.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         dtype: precision of flat positions, where it is not that of `init`.
+        whiten: whether chains move in whitened coordinates, where the target has some.
     """
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
@@ -96,15 +108,21 @@ def prepare(
     if per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init
-    target = _target_of(target, example, residuals, dims, coords)
+    if isinstance(target, Target) and target.coordinates is not None:
+        target, whiten = target.coordinates.target, True
+    target = _target_of(target, example, residuals, data_residuals, dims, coords)
     check_names(target)
     if dtype is not None and init is not None:
         init = target.layout.tree(target.layout.flat(init).astype(dtype))
     if dtype is None:
         dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
-    density = trace_density(target.logdensity, position)
-    return Prepared(target, density, position, keys, chains, init, spread, per_chain)
+    if residuals is not None and target.residuals is not None:
+        check_smooth(target.residuals, position)
+    traced = trace_density(target.logdensity, position)
+    whitening = whitening_of(target, position, traced) if whiten else None
+    density = traced if whitening is None else whitening.initial
+    return Prepared(target, density, whitening, position, keys, chains, init, spread, per_chain)
 
 
 def _key_of(seed: Any) -> PRNGKey:
@@ -125,6 +143,7 @@ def _target_of(
     target: Target | LogDensity,
     example: PyTree,
     residuals: Callable[[Any], Any] | None,
+    data_residuals: Callable[[Any], Any] | None,
     dims: Mapping[str, Sequence[str]] | None,
     coords: Mapping[str, Sequence[Any]] | None,
 ) -> Target:
@@ -138,7 +157,9 @@ def _target_of(
             )
         target = Target.from_density(target, example)
     if residuals is not None:
-        target = target.with_residuals(residuals)
+        target = target.with_residuals(residuals, data_residuals)
+    elif data_residuals is not None:
+        raise SettingError("data_residuals come with residuals, those of the latent variables.")
     for name, given in (("dims", dims), ("coords", coords)):
         if not isinstance(given, Mapping | None):
             raise ParameterError(f"{name} must be a dict; it is {given!r}.")

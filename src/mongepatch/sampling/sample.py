@@ -2,16 +2,18 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
 
 from mongepatch._typing import LogDensity, PyTree, Scalar
-from mongepatch.chains import Record, Runner, Tuning
-from mongepatch.errors import SamplingWarning, SettingError
+from mongepatch.chains import Runner, Tuning
+from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
-from mongepatch.metrics import Metric
+from mongepatch.metrics import Metric, Patch
+from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.checks import check_residuals, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
@@ -43,6 +45,8 @@ def sample(
     init: PyTree = None,
     *,
     residuals: Callable[[Any], Any] | None = None,
+    data_residuals: Callable[[Any], Any] | None = None,
+    whiten: Literal["auto"] | bool = "auto",
     metric: Metric | MetricName = "auto",
     trajectory: Trajectory | TrajectoryName | None = "auto",
     step_size: float | None = None,
@@ -71,8 +75,13 @@ def sample(
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
         residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
-            residuals of a model, such as (value − mean)/scale of every random variable, data included, for the metrics
-            "auto" and "patch". `from_numpyro` and `from_pymc` find them by themselves.
+            residuals of a model, such as (value − mean)/scale of every random variable, for whitened coordinates and
+            the metric "patch". `from_numpyro` and `from_pymc` find them by themselves.
+        data_residuals: the same of data, where `residuals` are those of latent variables alone. Residuals of latent
+            variables must be linear in what is to be whitened; those of data need not be.
+        whiten: whether chains move in whitened coordinates (see `mongepatch.whiten`), in which plain NUTS samples
+            hierarchical models that are written centred. "auto" does so where the model has them and metric is "auto".
+            Results are in the model's own variables.
         metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
             tuning parameters are found in warm-up. Or a metric with numbers of your own, any of which may be "auto":
             `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,
@@ -137,25 +146,84 @@ def sample(
         spread=init_spread,
         per_chain=init_per_chain,
         residuals=residuals,
+        data_residuals=data_residuals,
         dims=dims,
         coords=coords,
+        whiten=_whitens(whiten, metric),
     )
+    if whiten is True and prepared.whitening is None:
+        raise SettingError(
+            "whiten=True needs a model with residuals in which some variables are linear given the others, such as a "
+            "hierarchy of normal distributions: give one by mp.from_numpyro or mp.from_pymc, or residuals=f."
+        )
+    if prepared.whitening is not None and (metric == "patch" or isinstance(metric, Patch)):
+        raise SettingError("A patch follows the residuals in the model's own coordinates: leave out whiten=True.")
     if residuals is not None and not takes_residuals(metric):
         raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
-    # Planning a patch takes time, which is saved where another metric is asked for.
-    found = prepared.target.residuals if takes_residuals(metric) else None
-    traced = None if found is None else traced_residuals(found, prepared.position)
-    tuning, to_find = parse_tuning(metric, trajectory, kernel, prepared.target.dimension, traced)
-    check_warmup(options.warmup, options.step_size, to_find)
-    tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
-    points = prepared.initial_points(tuning.metric)
-    if traced is not None:
-        check_residuals(traced, points.position)
-    tree = _run(prepared, kernel, points, tuning, to_find, options)
+    begin = partial(_begin, kernel, metric, trajectory, options, given_residuals=residuals is not None)
+    try:
+        run = begin(prepared)
+    except LogDensityError:
+        if prepared.whitening is None or whiten is True:
+            raise
+        run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
+    tree = _run(run, options)
     paragraph = diagnose(tree)
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=2)
     return tree
+
+
+class _Run(NamedTuple):
+    """A run that is ready to begin."""
+
+    prepared: Prepared
+    kernel: Kernel
+    points: Any
+    """The metric's points where chains start."""
+    tuning: Tuning
+    to_find: ToFind
+
+
+def _begin(
+    kernel: Kernel, metric: Any, trajectory: Any, options: "_Options", prepared: Prepared, *, given_residuals: bool
+) -> _Run:
+    """Parse what is named, and find where chains start."""
+    found = _residuals(prepared, metric, given=given_residuals)
+    tuning, to_find = parse_tuning(
+        metric, trajectory, kernel, prepared.target.dimension, found, whitening=prepared.whitening
+    )
+    check_warmup(options.warmup, options.step_size, to_find)
+    tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
+    points = prepared.initial_points(tuning.metric)
+    if isinstance(found, Residuals):
+        check_residuals(found, points.position)
+    return _Run(prepared, kernel, points, tuning, to_find)
+
+
+def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
+    """What a patch could be made from; None for nothing.
+
+    Planning a patch takes time, which is saved where another metric is asked for, or hardly any will be needed, as in
+    whitened coordinates. A model whose residuals are not smooth enough, as of some solvers of differential equations,
+    is sampled without.
+    """
+    found = prepared.target.residuals if takes_residuals(metric) else None
+    if found is None or prepared.whitening is not None:
+        return found
+    try:
+        return traced_residuals(found, prepared.position)
+    except MetricError:
+        if given or metric == "patch":
+            raise
+        return None
+
+
+def _whitens(whiten: Any, metric: Any) -> bool:
+    """Whether chains should move in whitened coordinates, where there are some."""
+    if whiten not in ("auto", True, False):
+        raise SettingError(f'whiten must be "auto", True or False; it is {whiten!r}.')
+    return isinstance(metric, str) and metric == "auto" if whiten == "auto" else bool(whiten)
 
 
 class _Options(NamedTuple):
@@ -169,29 +237,27 @@ class _Options(NamedTuple):
     progress: bool
 
 
-def _run(
-    prepared: Prepared, kernel: Kernel, points: Any, tuning: Tuning, to_find: ToFind, options: _Options
-) -> "DataTree":
+def _run(run: _Run, options: _Options) -> "DataTree":
     """Warm up, draw, and gather the result."""
+    prepared = run.prepared
     with progress_report(options.warmup + options.draws, prepared.chains, show=options.progress) as report:
-        runner = Runner(prepared.keys.run, prepared.density, kernel, report)
+        runner = Runner(prepared.keys.run, prepared.density, run.kernel, report)
         state = WarmupState.begin(
             runner,
-            points,
-            tuning,
+            run.points,
+            run.tuning,
             prepared.keys.tune,
             step_size=options.step_size,
             acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
             fixed_acceptance=options.acceptance is not None,
             keep=options.save_warmup,
         )
-        choice = warm_up(state, to_find, options.warmup)
+        choice = warm_up(state, run.to_find, options.warmup)
         report.message(choice.line)
         warmup_time = runner.seconds
         _, _, record = runner(state.points, state.tuning, state.policy, options.draws)
     attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
-    kept: list[Record] = state.records if options.save_warmup else []
-    return to_datatree(record, kept, prepared.target, attrs)
+    return to_datatree(record, state.kept, prepared.target, attrs)
 
 
 def _attributes(

@@ -6,45 +6,42 @@ first follow the gradient, for as long as ℓ rises within a unit of length by f
 the neck of a funnel, which has no end, ℓ rises by D/2 per unit of length.)
 """
 
-from functools import partial
+from typing import Any
 
-import jax
 import jax.numpy as jnp
+import numpy as np
 
-from mongepatch._typing import Count, Flag, Positions, Vector
-from mongepatch.program import Program, jit
+from mongepatch._typing import LogDensity
+from mongepatch.chains import points_at
+from mongepatch.metrics import Metric
 
 _FAR = 20.0
 """A rise of ℓ by so many times the dimension is no fluctuation: among draws ℓ has a standard deviation of √(D/2)."""
 _MOST_MOVES = 100
-_SHORTEST_MOVE, _LONGEST_MOVE, _NUM_LENGTHS = 1e-8, 1.0, 25
+_LENGTHS = np.geomspace(1e-8, 1.0, 25)
 """Lengths of a move; the best of them is taken."""
 
 
-@jit
-def ascend(positions: Positions, density: Program) -> Positions:
-    """Positions [chain, dimension] from which sampling can begin: the same, but for chains that are very far out."""
-    return jax.vmap(partial(_ascend_one, density=density))(positions)
+def ascend(points: Any, density: LogDensity, metric: Metric) -> Any:
+    """Points from which sampling can begin: the same, but for chains that are very far out.
 
-
-def _ascend_one(position: Vector, density: Program) -> Vector:
-    lengths = jnp.geomspace(_SHORTEST_MOVE, _LONGEST_MOVE, _NUM_LENGTHS, dtype=position.dtype)
-
-    def move(x: Vector) -> tuple[Vector, Flag]:
-        value, gradient = jax.value_and_grad(density)(x)
-        norm = jnp.linalg.norm(gradient)
-        points = x + lengths[:, None] * gradient / jnp.where(norm > 0, norm, 1.0)
-        values = jax.vmap(density)(points)
-        values = jnp.where(jnp.isfinite(values), values, -jnp.inf)
-        best = jnp.argmax(values)
-        far = values[best] - value > _FAR * x.size
-        return jnp.where(far, points[best], x), far
-
-    def goes_on(carry: tuple[Count, Vector, Flag]) -> Flag:
-        return carry[2] & (carry[0] < _MOST_MOVES)
-
-    def body(carry: tuple[Count, Vector, Flag]) -> tuple[Count, Vector, Flag]:
-        return (carry[0] + 1, *move(carry[1]))
-
-    _, position, _ = jax.lax.while_loop(goes_on, body, (jnp.asarray(0), position, jnp.asarray(True)))
-    return position
+    Steps are made on the host. `points_at` does the work, which is compiled already.
+    """
+    far = np.ones(len(points.logdensity), bool)
+    for _ in range(_MOST_MOVES):
+        position, value, gradient = (np.asarray(part) for part in (points.position, points.logdensity, points.gradient))
+        size = _FAR * position.shape[1]
+        norm = np.linalg.norm(gradient, axis=1)
+        far &= ~(norm <= size)  # where ℓ is concave, it rises within a unit of length by |∇ℓ| at most
+        if not far.any():
+            break
+        direction = gradient / np.where(norm > 0, norm, 1.0)[:, None]
+        best, highest = position, value
+        for length in _LENGTHS:
+            there = position + (length * direction).astype(position.dtype)
+            found = np.asarray(points_at(jnp.asarray(there), density, metric).logdensity)
+            better = np.isfinite(found) & ~(found <= highest)
+            best, highest = np.where(better[:, None], there, best), np.where(better, found, highest)
+        far &= highest - value > size
+        points = points_at(jnp.asarray(np.where(far[:, None], best, position)), density, metric)
+    return points

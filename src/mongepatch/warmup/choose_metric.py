@@ -6,6 +6,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.metrics import Monge, Patch
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.trajectories import Static
@@ -13,6 +14,7 @@ from mongepatch.warmup.curvature import (
     MAX_UNSTABLE_FRACTION,
     Curvature,
     curvature_of,
+    recent_unstable_fraction,
     twice_differentiable,
     unstable_fraction,
 )
@@ -40,6 +42,8 @@ _MIN_STEP_RATIO = 0.5
 _PATCH_STIFF, _PATCH_VARIATION = 2.0, 2.0
 """Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is tried. Regressions
 stay below 2; a hierarchy with a hundred groups, of which NUTS sees a part, has 10 and 2.8."""
+_MAX_WHITENED_DIVERGING = 0.02
+"""Fraction of divergent trajectories in whitened coordinates from which a patch is tried, whose steps are dear."""
 _PATCH_GAIN = 2.0
 """How many times the effective draws per second a patch must make where the Euclidean metric is not in trouble: static
 trajectories, which are looked for later, may still double what that one makes."""
@@ -49,11 +53,16 @@ def choose_metric(
     state: WarmupState, to_find: ToFind, seen: TrialStatistics, trial_draws: int, alpha_draws: int
 ) -> str:
     """Change to a patch or the Monge metric where that pays, and find their α; say what was chosen and why."""
-    if to_find.metric and to_find.residuals is not None:
+    if state.is_whitened and to_find.whitening is not None:
+        if to_find.alpha:
+            return f"{to_find.whitening.words}; {_try_monge(state)}"
+        return _choose_coordinates(state, to_find, seen, trial_draws, alpha_draws)
+    may_be_patch = to_find.metric and to_find.residuals is not None
+    if may_be_patch and (seen.diverges or seen.too_slow_to_tell or _curvature_varies(state)):
         reason = _try_patch(state, to_find, seen, trial_draws)
         if isinstance(state.tuning.metric, Patch):
             return f"{reason}; {_choose_patch_alpha(state, alpha_draws)}"
-        if reason and not seen.diverges:
+        if not seen.diverges:
             return reason
     if not (to_find.alpha or to_find.metric):
         return ""
@@ -62,6 +71,23 @@ def choose_metric(
     if not to_find.alpha and not seen.diverges:
         return "metric Euclidean: hardly any trajectory diverges"
     return _try_monge(state)
+
+
+def _choose_coordinates(
+    state: WarmupState, to_find: ToFind, seen: TrialStatistics, trial_draws: int, alpha_draws: int
+) -> str:
+    """Stay in whitened coordinates, unless chains are in trouble there and a patch is not."""
+    assert to_find.whitening is not None  # or chains would not be in such coordinates
+    words = to_find.whitening.words
+    in_trouble = seen.diverging_fraction > _MAX_WHITENED_DIVERGING or (
+        recent_unstable_fraction(state) > MAX_UNSTABLE_FRACTION
+    )
+    if not (to_find.metric and to_find.residuals is not None and in_trouble):
+        return words
+    reason = _try_patch(state, to_find, seen, trial_draws)
+    if isinstance(state.tuning.metric, Patch):
+        return f"{reason}; {_choose_patch_alpha(state, alpha_draws)}"
+    return words
 
 
 def monge_alpha(curvature: Curvature) -> tuple[float, str]:
@@ -97,18 +123,17 @@ def _try_monge(state: WarmupState) -> str:
 
 
 def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatistics, draws: int) -> str:
-    """Try the patch where chains are in trouble or the curvature varies, and keep it where it is right or makes more.
+    """Try the patch, in the model's own coordinates, and keep it where it is right or makes more; say why.
 
     Chains in the Euclidean metric may never see the places that are too steep for them, and look fine. Steps of the
     patch are stable there, so that its draws tell what the others missed.
-
-    Returns what to say; nothing where it was not tried.
     """
-    if not (euclidean_trial.diverges or euclidean_trial.too_slow_to_tell or _curvature_varies(state)):
-        return ""
     tuning, step_size, acceptance = state.tuning, state.step_size, state.target_acceptance
     euclidean: Any = tuning.metric
-    rows = state.recent_positions()
+    density: Any = state.runner.density
+    rows = state.recent_model_positions()
+    if state.is_whitened:
+        state.change_coordinates(density.density)
     patch = Patch(to_find.residuals, 1.0, variances(rows, Diagonal(jnp.ones(rows.shape[1], rows.dtype))))
     policy = policy_of(patch)
     trajectory: Any = Static(policy.first_length, JITTER) if to_find.trajectory else tuning.trajectory
@@ -117,7 +142,8 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     adapt_step_size_and_mass(state, to_find, draws)
     state.finish_step_size()
     patch_trial = run_trial(state, euclidean_trial.record.position.shape[1])
-    unstable = unstable_fraction(state.recent_positions(), state.runner.density, euclidean.inverse_mass, step_size)
+    positions = in_coordinates(state.recent_positions(), density)
+    unstable = unstable_fraction(positions, density, euclidean.inverse_mass, step_size)
     if unstable > MAX_UNSTABLE_FRACTION:
         return f"metric Patch: {unstable:.1%} of the draws lie where the density is too steep for a constant metric"
     if euclidean_trial.diverges and patch_trial.diverging_fraction < euclidean_trial.diverging_fraction:
@@ -132,6 +158,8 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     if patch_trial.ess_per_second > _PATCH_GAIN * euclidean_trial.ess_per_second:
         return "metric Patch: it gave more effective draws per second in a trial than a constant metric"
     state.set_target_acceptance(acceptance)
+    if density is not state.runner.density:
+        state.change_coordinates(density)
     state.change(tuning, step_size)
     return "metric Euclidean: the patch gave fewer effective draws per second in a trial"
 

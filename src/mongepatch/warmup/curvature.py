@@ -13,11 +13,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._linalg import dot
-from mongepatch._typing import Directions, PerDirection, PerPosition, Positions, Scalar, Spectra, Vector
+from mongepatch._typing import Directions, LogDensity, PerDirection, PerPosition, Positions, Scalar, Spectra, Vector
 from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
-from mongepatch.program import Program, jit
+from mongepatch.program import jit
 from mongepatch.warmup.state import WarmupState
 
 MAX_UNSTABLE_FRACTION = 0.01
@@ -51,7 +51,7 @@ class Curvature(NamedTuple):
     """Squared length of the gradient relative to the largest curvature: about 1 across a normal density."""
 
 
-def curvature_of(positions: np.ndarray, density: Program, base: InverseMass) -> Curvature:
+def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass) -> Curvature:
     """The curvature at some of these positions [number, dimension]."""
     curvatures, slopes = map(np.asarray, _spectra(jnp.asarray(_thinned(positions)), density, base))
     usable = np.isfinite(curvatures).all(axis=1) & np.isfinite(slopes) & (curvatures[:, 0] > 0)
@@ -70,7 +70,7 @@ def curvature_of(positions: np.ndarray, density: Program, base: InverseMass) -> 
     )
 
 
-def twice_differentiable(density: Program, position: np.ndarray) -> bool:
+def twice_differentiable(density: LogDensity, position: np.ndarray) -> bool:
     """Whether JAX can differentiate the density twice; callbacks and some custom derivatives allow it but once."""
     try:
         jax.eval_shape(lambda x: jax.jvp(jax.grad(density), (x,), (x,))[1], jnp.asarray(position))
@@ -79,7 +79,7 @@ def twice_differentiable(density: Program, position: np.ndarray) -> bool:
     return True
 
 
-def unstable_fraction(positions: np.ndarray, density: Program, base: InverseMass, step_size: float) -> float:
+def unstable_fraction(positions: np.ndarray, density: LogDensity, base: InverseMass, step_size: float) -> float:
     """The fraction of these draws [number, dimension] at which steps of this size in a constant metric are unstable."""
     if not twice_differentiable(density, positions[0]):
         return 0.0
@@ -111,10 +111,16 @@ def _has_long_gradient(gradients: np.ndarray, base: InverseMass) -> np.ndarray:
     M need not be of the density's scale: the median is made that of χ².
     """
     dimension = gradients.shape[1]
-    squares = np.sum(gradients * np.asarray(jax.vmap(base.apply)(jnp.asarray(gradients))), axis=1)
+    squares = np.asarray(_squares(jnp.asarray(gradients), base))
     usual, largest = dimension * (1.0 - 2.0 / (9.0 * dimension)) ** 3, dimension + 4.0 * np.sqrt(2.0 * dimension)
     long: np.ndarray = squares > _LONG_GRADIENT * largest / usual * np.median(squares)
     return long
+
+
+@jit
+def _squares(gradients: Positions, base: InverseMass) -> PerPosition:
+    """gᵀM⁻¹g."""
+    return jax.vmap(lambda gradient: dot(gradient, base.apply(gradient)))(gradients)
 
 
 def _thinned(positions: np.ndarray) -> np.ndarray:
@@ -123,11 +129,11 @@ def _thinned(positions: np.ndarray) -> np.ndarray:
 
 
 @jit
-def _spectra(positions: Positions, density: Program, base: InverseMass) -> tuple[Spectra, PerPosition]:
+def _spectra(positions: Positions, density: LogDensity, base: InverseMass) -> tuple[Spectra, PerPosition]:
     return jax.lax.map(partial(_spectrum, density=density, base=base), positions)
 
 
-def _spectrum(position: Vector, density: Program, base: InverseMass) -> tuple[PerDirection, Scalar]:
+def _spectrum(position: Vector, density: LogDensity, base: InverseMass) -> tuple[PerDirection, Scalar]:
     """The largest eigenvalues of CᵀHC in size, by orthogonal iteration; and |Cᵀg|²."""
     gradient, hessian_times = jax.linearize(jax.grad(density), position)
 

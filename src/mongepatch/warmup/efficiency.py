@@ -3,8 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
+import numpy as np
+
 from mongepatch.chains import Record, Tuning
-from mongepatch.chains.effective_size import smallest_ess
+from mongepatch.chains.effective_size import effective_sizes, smallest_ess
 from mongepatch.warmup.state import WarmupState
 
 T = TypeVar("T")
@@ -17,8 +19,6 @@ MIN_ESS_PER_CHAIN = 3.0
 """Effective draws of a chain up to which a short run cannot tell one setting from another."""
 MAX_DIVERGING_FRACTION = 0.002
 """Fraction of divergent trajectories above which a constant metric is said not to suit the density."""
-RELIABLE = 1e-6
-"""Effective draws per gradient above which there is evidence for them."""
 _UNKNOWN_PER_STEP = 1e-9
 """Stands for the effective draws per gradient where a run is too short to estimate them, times the mean number of
 steps: longer trajectories are preferred, and anything that can be estimated is preferred to all of them."""
@@ -33,6 +33,8 @@ class Trial(NamedTuple):
     step_size: float
     ess_per_gradient: float
     """Effective draws for each gradient-equivalent that all chains together waited for."""
+    ess_per_draw: float
+    """Effective draws for each draw, at most 1."""
 
 
 class TrialStatistics(NamedTuple):
@@ -63,6 +65,11 @@ class TrialStatistics(NamedTuple):
         return ess_per_gradient(self.record)
 
     @property
+    def ess_per_draw(self) -> float:
+        """Effective draws per draw."""
+        return ess_per_draw(self.record)
+
+    @property
     def ess_per_second(self) -> float:
         """Effective draws per second; 0 where there are too few to tell."""
         size = _effective_size(self.record)
@@ -83,7 +90,7 @@ def try_tuning(state: WarmupState, tuning: Tuning, draws: int) -> Trial:
     state.run(search)
     state.finish_step_size()
     record = state.run(max(1, draws - search))
-    return Trial(state.tuning, state.step_size, ess_per_gradient(record))
+    return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record))
 
 
 def ess_per_gradient(record: Record) -> float:
@@ -99,15 +106,28 @@ def ess_per_gradient(record: Record) -> float:
     return float(size / (chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()))
 
 
+def ess_per_draw(record: Record) -> float:
+    """Effective draws over the number of draws, at most 1: of the lower quarter of parameters and their squares.
+
+    The smallest of many estimates from a short run is the one that errs most, and would decide by chance.
+    """
+    chains, draws, _ = record.position.shape
+    sizes = effective_sizes(_some_parameters(record), "mean", squares=True)
+    return min(float(np.quantile(sizes, 0.25)) / (chains * draws), 1.0)
+
+
 def _effective_size(record: Record) -> float:
     """The smallest effective size over parameters and their squares; 0 where one does not move.
 
     An effective size above the number of draws counts as that number: antithetic draws gain it for means and lose it on
     squares.
     """
-    chains, draws, dimension = record.position.shape
-    values = record.position[..., :: -(-dimension // _MAX_PARAMETERS)]
-    return min(smallest_ess(values, ("mean",)), float(chains * draws))
+    chains, draws, _ = record.position.shape
+    return min(smallest_ess(_some_parameters(record), ("mean",)), float(chains * draws))
+
+
+def _some_parameters(record: Record) -> np.ndarray:
+    return record.position[..., :: -(-record.position.shape[-1] // _MAX_PARAMETERS)]
 
 
 def hill_climb(values: Sequence[T], start: int, evaluate: Callable[[T], Trial], trials: int) -> Trial:

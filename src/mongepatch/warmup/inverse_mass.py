@@ -44,10 +44,11 @@ def initial_inverse_mass(dimension: int, structure: Structure, *, from_variances
 
 def estimate_inverse_mass(record: Record, before: Any, structure: Structure) -> Any:
     """M⁻¹ from a window's draws: variances where it is kept as a diagonal, else from draws and gradients."""
+    assert record.internal is not None  # windows of warm-up have both
+    assert record.gradient is not None
     if isinstance(before, Diagonal):
-        return variances(record.position.reshape(-1, record.position.shape[-1]), before)
-    assert record.gradient is not None  # windows of warm-up have them
-    return estimate(record.position, record.gradient, before, structure)
+        return variances(record.internal.reshape(-1, record.internal.shape[-1]), before)
+    return estimate(record.internal, record.gradient, before, structure)
 
 
 def variances(rows: np.ndarray, before: Diagonal) -> Diagonal:

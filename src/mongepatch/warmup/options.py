@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 from mongepatch._auto import ToBeFound
 from mongepatch._typing import AnyVector, Vector
 from mongepatch.chains import Tuning
+from mongepatch.coordinates import Whitening
 from mongepatch.errors import MetricError, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
@@ -81,6 +82,8 @@ class ToFind(NamedTuple):
     """Whether the length of static trajectories is to be found; where chains begin with NUTS, whether to use them."""
     residuals: ResidualMap | None = None
     """What a patch could be made from."""
+    whitening: Whitening | None = None
+    """The whitened coordinates that chains move in, whose information is to be found; None where they do not."""
 
     @property
     def names(self) -> list[str]:
@@ -113,14 +116,20 @@ def takes_residuals(metric: Any) -> bool:
 
 
 def parse_tuning(
-    metric: Any, trajectory: Any, kernel: Kernel, dimension: int, residuals: ResidualMap | None = None
+    metric: Any,
+    trajectory: Any,
+    kernel: Kernel,
+    dimension: int,
+    residuals: ResidualMap | None = None,
+    *,
+    whitening: Whitening | None = None,
 ) -> tuple[Tuning, ToFind]:
     """Tuning parameters to begin with, and what is to be found about them."""
     choose = isinstance(metric, str) and metric == "auto"
     named = _metric_of_name(metric, residuals) if isinstance(metric, str) else metric
     first_metric, structure, alpha = _begin_metric(named, dimension)
     first_trajectory, length = _begin_trajectory(trajectory, kernel, policy_of(first_metric))
-    return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals)
+    return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals, whitening)
 
 
 def _metric_of_name(name: str, residuals: ResidualMap | None) -> Metric:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from mongepatch.warmup.coordinates import adapt_coordinates
 from mongepatch.warmup.inverse_mass import estimate_inverse_mass
 from mongepatch.warmup.options import ToFind
 from mongepatch.warmup.state import WarmupState
@@ -17,11 +18,11 @@ class Window(NamedTuple):
     """Some draws in a row with one set of tuning parameters, but for the step size, which is always adapted."""
 
     draws: int
-    mass: bool
-    """Whether M is estimated from them at their end."""
+    learns: bool
+    """Whether M, and whitened coordinates where chains move in them, are estimated from them at their end."""
 
 
-def windows(total: int, *, mass: bool, first: int = FIRST_WINDOW) -> list[Window]:
+def windows(total: int, *, learns: bool, first: int = FIRST_WINDOW) -> list[Window]:
     """Cut `total` draws into windows.
 
     M is estimated at the end of windows that double in length: the first forget a bad start quickly, the last is long.
@@ -30,7 +31,7 @@ def windows(total: int, *, mass: bool, first: int = FIRST_WINDOW) -> list[Window
     """
     last = max(total // 8, min(total, FIRST_WINDOW))
     rest = total - last
-    if not mass or rest < first:
+    if not learns or rest < first:
         lengths = [first, 2 * first, total - 3 * first] if total > 4 * first else [total]
         return [Window(draws, False) for draws in lengths if draws]
     lengths, length = [], first
@@ -44,12 +45,15 @@ def windows(total: int, *, mass: bool, first: int = FIRST_WINDOW) -> list[Window
 
 def adapt_step_size_and_mass(state: WarmupState, to_find: ToFind, draws: int, first: int = FIRST_WINDOW) -> None:
     """Adapt the step size, and M where it is to be found, over this many draws."""
-    structure = to_find.inverse_mass
-    for number, window in enumerate(windows(draws, mass=structure is not None, first=first)):
+    structure, whitening = to_find.inverse_mass, to_find.whitening if state.is_whitened else None
+    learns = structure is not None or whitening is not None
+    for number, window in enumerate(windows(draws, learns=learns, first=first)):
         if number == _TRANSIENT_WINDOWS:
             state.end_transient()
         record = state.run(window.draws)
-        if window.mass and structure is not None:
+        if window.learns and whitening is not None:
+            record = adapt_coordinates(state, whitening, record)
+        if window.learns and structure is not None:
             metric: Any = state.tuning.metric  # one with a base, or nothing would be to be found about it
             base = estimate_inverse_mass(record, metric.inverse_mass, structure)
             state.change(state.tuning._replace(metric=replace(metric, inverse_mass=base)))

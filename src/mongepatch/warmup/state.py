@@ -6,12 +6,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey
+from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains import Record, Runner, Tuning, points_at
+from mongepatch.coordinates import WhitenedDensity
+from mongepatch.coordinates.batches import in_coordinates
+from mongepatch.kernels import LMC
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
-from mongepatch.metrics import fitted
+from mongepatch.metrics import Euclidean, fitted
 from mongepatch.warmup.ascent import ascend
-from mongepatch.warmup.step_size import DualAveraging, FixedStepSize, find_reasonable_step_size
+from mongepatch.warmup.step_size import (
+    DualAveraging,
+    FixedStepSize,
+    find_leapfrog_step_size,
+    find_reasonable_step_size,
+)
 
 _RECENT_RECORDS = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
@@ -41,12 +49,15 @@ class WarmupState:
         self.target_acceptance = acceptance
         """The acceptance rate that the step size is adapted to."""
         self.records: list[Record] = []
-        """The last draws; where they are kept, all of them."""
+        """The last draws, all in the present coordinates."""
+        self.kept: list[Record] = []
+        """All draws in the model's own coordinates, where they are kept."""
         self.draws = 0
         """Draws of each chain so far."""
         self.n_grad = 0
         """Gradient-equivalents so far, of all chains."""
         self._key, self._searches = key, 0
+        self._model_positions = np.asarray(points.position)
         self._keeps_all, self._fixed_acceptance, self._transient = keep, fixed_acceptance, True
 
     @classmethod
@@ -77,7 +88,7 @@ class WarmupState:
         tuning = tuning._replace(divergence_threshold=_INITIAL_DIVERGENCE_THRESHOLD)
         policy = None if step_size is None else FixedStepSize(jnp.asarray(step_size, points.logdensity.dtype))
         if policy is None:
-            points = points_at(ascend(points.position, runner.density), runner.density, tuning.metric)
+            points = ascend(points, runner.density, tuning.metric)
         state = cls(
             runner, points, tuning, key, policy, acceptance=acceptance, fixed_acceptance=fixed_acceptance, keep=keep
         )
@@ -87,11 +98,19 @@ class WarmupState:
 
     def run(self, draws: int) -> Record:
         """Make draws of every chain, with gradients."""
-        self.points, self.policy, record = self.runner(self.points, self.tuning, self.policy, draws, gradients=True)
-        self.records = [*(self.records if self._keeps_all else self.records[-_RECENT_RECORDS + 1 :]), record]
+        self.points, self.policy, record = self.runner(self.points, self.tuning, self.policy, draws, internals=True)
+        self.records = [*self.records[-_RECENT_RECORDS + 1 :], record]
+        if self._keeps_all:
+            self.kept.append(record._replace(internal=None, gradient=None))
+        self._model_positions = record.position[:, -1]
         self.draws += draws
         self.n_grad += int(record.info.n_grad.sum())
         return record
+
+    @property
+    def is_whitened(self) -> bool:
+        """Whether chains move in whitened coordinates."""
+        return isinstance(self.runner.density, WhitenedDensity)
 
     @property
     def step_size(self) -> float:
@@ -104,12 +123,16 @@ class WarmupState:
         return isinstance(self.policy, FixedStepSize)
 
     def recent_positions(self) -> np.ndarray:
-        """Flat positions of the last runs, a row for each draw of each chain; the same whether all are kept or not."""
-        return _rows([record.position for record in self.records[-_RECENT_RECORDS:]])
+        """Positions of the last runs, in the coordinates that chains move in: a row for each draw of each chain."""
+        return _rows([record.internal for record in self.records])
+
+    def recent_model_positions(self) -> np.ndarray:
+        """The same in the model's own coordinates."""
+        return _rows([record.position for record in self.records])
 
     def recent_gradients(self) -> np.ndarray:
         """Gradients there."""
-        return _rows([record.gradient for record in self.records[-_RECENT_RECORDS:]])
+        return _rows([record.gradient for record in self.records])
 
     def change(self, tuning: Tuning, step_size: float | None = None) -> None:
         """Go on with other tuning parameters, and adapt the step size around one that is given, or the last.
@@ -129,6 +152,26 @@ class WarmupState:
             current = self.policy.step_size
             step_size = self._reasonable_step_size(current) if new_base else current
         self._adapt_around(step_size)
+
+    def change_coordinates(self, density: LogDensity) -> None:
+        """Go on at the same points of the model in other coordinates; M must follow."""
+        positions = in_coordinates(self._model_positions, density)
+        self.runner.density, self.records = density, []
+        self.points = points_at(jnp.asarray(positions), density, self.tuning.metric)
+
+    def internal_draws(self, density: LogDensity, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Positions of the model [number, dimension] in the coordinates of a density, and its gradients there.
+
+        As many at once as there are chains: for so many the programs are compiled already.
+        """
+        chains = len(self.points.logdensity)
+        internal, gradients = [], []
+        for first in range(0, len(positions), chains):
+            batch = np.resize(positions[first : first + chains], (chains, positions.shape[1]))
+            internal.append(in_coordinates(batch, density))
+            gradients.append(points_at(jnp.asarray(internal[-1]), density, self.tuning.metric).gradient)
+        count = len(positions)
+        return np.concatenate(internal)[:count], np.concatenate(gradients)[:count]
 
     def set_target_acceptance(self, acceptance: float) -> None:
         """Adapt to another acceptance rate from now on, unless the user has given one."""
@@ -159,15 +202,18 @@ class WarmupState:
     def _reasonable_step_size(self, guess: Any) -> Any:
         """A step size for where the chains are."""
         self._searches += 1
-        dtype = self.points.logdensity.dtype
+        key, metric, kernel = jax.random.fold_in(self._key, self._searches), self.tuning.metric, self.runner.kernel
+        density, dtype = self.runner.density, self.points.logdensity.dtype
+        if isinstance(metric, Euclidean) and isinstance(kernel, LMC):
+            return find_leapfrog_step_size(key, self.points, density, metric, float(guess), self.target_acceptance)
         return find_reasonable_step_size(
-            jax.random.fold_in(self._key, self._searches),
+            key,
             self.points,
-            self.runner.density,
-            self.tuning.metric,
+            density,
+            metric,
             jnp.asarray(guess, dtype),
             jnp.asarray(self.target_acceptance, dtype),
-            kernel=self.runner.kernel,
+            kernel=kernel,
             has_trajectory=self.tuning.trajectory is not None,
         )
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._pytree import pytree
-from mongepatch._typing import Flag, PRNGKey, Scalar
+from mongepatch._typing import Flag, LogDensity, PerPosition, Positions, PRNGKey, Scalar
+from mongepatch.chains import points_at
 from mongepatch.kernels import Kernel, Setup
-from mongepatch.metrics import Metric
-from mongepatch.program import Program, jit
+from mongepatch.metrics import Euclidean, Metric
+from mongepatch.metrics.inverse_mass import InverseMass
+from mongepatch.program import jit
 from mongepatch.trajectories import Static
 
 _MOST_DOUBLINGS = 40
@@ -90,7 +93,7 @@ class DualAveraging:
 def find_reasonable_step_size(
     key: PRNGKey,
     points: Any,
-    density: Program,
+    density: LogDensity,
     metric: Metric,
     guess: Scalar,
     target: Scalar,
@@ -101,7 +104,7 @@ def find_reasonable_step_size(
     """A step size at which one step from where the chains are is accepted about as often as the target says.
 
     The guess is doubled for as long as more is accepted than the target, or halved while less is. Kernels that follow a
-    trajectory make one step of it.
+    trajectory make one step of it. `find_leapfrog_step_size` does the same for leapfrog, and compiles less.
     """
     single = Static(1) if has_trajectory else None
     keys = jax.random.split(key, points.logdensity.shape[0])
@@ -124,6 +127,43 @@ def find_reasonable_step_size(
 
     step_size, _, _ = jax.lax.while_loop(goes_on, change, (guess, grows, jnp.int32(0)))
     return step_size
+
+
+def find_leapfrog_step_size(
+    key: PRNGKey, points: Any, density: LogDensity, metric: Euclidean, guess: float, target: float
+) -> float:
+    """The same for a kernel whose steps are leapfrog steps: `points_at`, which is compiled already, does the work."""
+    noise = jax.random.normal(key, points.position.shape, points.position.dtype)
+
+    def accepts(step_size: float) -> bool:
+        length = jnp.asarray(step_size, noise.dtype)
+        position, middle = _leapfrog_begin(points, noise, metric.inverse_mass, length)
+        rates = np.asarray(_leapfrog_end(points_at(position, density, metric), points, noise, middle, metric, length))
+        return bool(np.where(np.isfinite(rates), rates, 0.0).mean() > target)
+
+    step_size, grows = guess, accepts(guess)
+    for _ in range(_MOST_DOUBLINGS):
+        step_size *= 2.0 if grows else 0.5
+        if accepts(step_size) != grows or step_size >= _LARGEST_GUESS:
+            break
+    return step_size
+
+
+@jit
+def _leapfrog_begin(points: Any, noise: Positions, base: InverseMass, length: Scalar) -> tuple[Positions, Positions]:
+    """Positions after a step, and momenta half-way, in the scale of M."""
+    middle = noise + 0.5 * length * jax.vmap(base.root_transposed)(points.gradient)
+    return points.position + length * jax.vmap(base.root)(middle), middle
+
+
+@jit
+def _leapfrog_end(
+    after: Any, before: Any, noise: Positions, middle: Positions, metric: Euclidean, length: Scalar
+) -> PerPosition:
+    """Probabilities with which the steps are accepted."""
+    end = middle + 0.5 * length * jax.vmap(metric.inverse_mass.root_transposed)(after.gradient)
+    kinetic = 0.5 * (noise**2 - end**2).sum(axis=1)
+    return jnp.minimum(1.0, jnp.exp(after.logdensity - before.logdensity + kinetic))
 
 
 def _dual_averaging() -> Any:

@@ -12,7 +12,7 @@ from mongepatch.warmup.state import WarmupState
 
 MIN_DRAWS_TO_CHOOSE = 300
 """Draws below which only the step size and M are found."""
-_ADAPTATION, _TRIAL, _PATCH, _ALPHA, _LENGTH = 0.35, 0.08, 0.17, 0.08, 0.2
+_ADAPTATION, _TRIAL, _PATCH, _ALPHA, _LENGTH = 0.3, 0.08, 0.12, 0.06, 0.3
 """Fractions of the draws: step size and M at first, a trial of them, the same with a patch, the α of a patch, and the
 length of static trajectories."""
 
@@ -39,7 +39,7 @@ def warm_up(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
         state.finish_step_size()
         asked = to_find.metric or to_find.alpha or to_find.trajectory
         left_out = f"with warmup below {MIN_DRAWS_TO_CHOOSE} no metric and no trajectory is chosen"
-        return Choice(left_out if asked else "", "")
+        return Choice(to_find.whitening.words if to_find.whitening else "", left_out if asked else "")
     adapt_step_size_and_mass(state, to_find, round(_ADAPTATION * draws))
     state.finish_step_size()
     seen = run_trial(state, round(_TRIAL * draws))

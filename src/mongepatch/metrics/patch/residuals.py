@@ -1,14 +1,15 @@
 """The function that a patch is made from, with the plan of its Jacobian."""
 
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import Compressed, Vector
+from mongepatch._typing import AnyVector, Compressed, Vector
 from mongepatch.errors import MetricError
-from mongepatch.program import TracedFunction
+from mongepatch.program import TracedFunction, jit
 from mongepatch.sparse.detection import jacobian_pattern
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import JacobianPlan
@@ -68,6 +69,12 @@ class Residuals(TracedFunction):
         return residuals
 
 
+@partial(jit, static_argnames=("plan",))
+def _probe(residuals: Residuals, x: Vector, w: Vector, *, plan: JacobianPlan) -> tuple[Compressed, AnyVector]:
+    """The entries of J at a position, and Jw."""
+    return plan.colouring.compressed(residuals, x), jax.jvp(residuals, (x,), (w,))[1]
+
+
 def _holds(residuals: Residuals, plan: JacobianPlan, position: jax.ShapeDtypeStruct) -> bool:
     """Whether the entries of the pattern make up the whole Jacobian.
 
@@ -79,12 +86,11 @@ def _holds(residuals: Residuals, plan: JacobianPlan, position: jax.ShapeDtypeStr
     rows, columns = plan.pattern.rows, plan.pattern.columns
     with jax.ensure_compile_time_eval():
         for number in range(_POINTS):
-            x, w = jax.random.normal(jax.random.key(number), (2, *position.shape), position.dtype)
-            compressed = np.asarray(plan.colouring.compressed(residuals, x))
-            terms = compressed[plan.colouring.index] * np.asarray(w)[columns]
+            x, w = np.random.default_rng(number).normal(size=(2, *position.shape)).astype(position.dtype)
+            compressed, along = map(np.asarray, _probe(residuals, jnp.asarray(x), jnp.asarray(w), plan=plan))
+            terms = compressed[plan.colouring.index] * w[columns]
             found = np.bincount(rows, terms, plan.pattern.shape[0])
             size = np.bincount(rows, np.abs(terms), plan.pattern.shape[0])
-            along = np.asarray(jax.jvp(residuals, (x,), (w,))[1])
             off = np.abs(found - along) > np.sqrt(np.finfo(position.dtype).eps) * (size + np.abs(along))
             if off[np.isfinite(along) & np.isfinite(found)].any():
                 return False
