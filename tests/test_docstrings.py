@@ -9,15 +9,19 @@ import numpy as np
 import pytest
 
 import mongepatch as mp
+import mongepatch.numpyro
 
 # Protocols, results and errors are not called by users; classes of this kind are made by other functions.
-NOT_CALLED = {"Algorithm", "Failure", "Info", "Marginal", "Metric", "Path", "SamplingWarning", "State", "Truth"}
+NOT_CALLED = {
+    *("Algorithm", "Failure", "Info", "Marginal", "Metric", "Path", "SamplingWarning", "State", "Truth"),
+    *("ResidualArray", "Site"),
+}
 OTHERS = {"mongepatch.from_pymc", "mongepatch.sample_pymc", "mongepatch.from_stan"}
 """Examples that need PyMC or Stan: `external_tests` runs them."""
 
 
 def public():
-    for module in (mp, mp.targets, mp.baselines, mp.datasets):
+    for module in (mp, mp.targets, mp.baselines, mp.datasets, mongepatch.numpyro):
         for name in module.__all__:
             thing = getattr(module, name)
             called = inspect.isfunction(thing) or inspect.isclass(thing)

@@ -1,7 +1,7 @@
-"""A kernel for `numpyro.infer.MCMC`: NUTS in the patch of a model, with NumPyro's own warm-up."""
+"""What kernels for `numpyro.infer.MCMC` share: NumPyro's warm-up around the library's draws."""
 
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -10,28 +10,29 @@ from numpyro.infer.hmc_util import warmup_adapter
 from numpyro.infer.mcmc import MCMCKernel
 from numpyro.util import is_prng_key
 
-from mongepatch._typing import PRNGKey, Vector
+from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import LogDensityError, ModelError
 from mongepatch.frontends.numpyro.build import build
 from mongepatch.kernels import LMC, Setup, draw
-from mongepatch.metrics import Euclidean, Metric, Patch, fitted
-from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.metrics import Metric, fitted
 from mongepatch.program import jit
 from mongepatch.targets import Target
 from mongepatch.trajectories import NUTS, Trajectory
-from mongepatch.validation import number_at_least_zero
 
 _STARTS = 32
 """Number of starting points to try per chain: the log density may not be finite at some of them."""
 
 
-class PatchState(NamedTuple):
+class KernelState(NamedTuple):
     """The state of a chain: the last draw, its statistics, and the state of the adaptation."""
 
     i: Any
     z: dict[str, jax.Array]
-    """The draw in unconstrained coordinates, by site."""
+    """The draw in the model's unconstrained coordinates, by site."""
+    position: jax.Array
+    """The draw in the coordinates that the chain moves in, flat."""
     potential_energy: Any
+    """Minus the model's log density at `z`."""
     energy: Any
     num_steps: Any
     accept_prob: Any
@@ -42,21 +43,14 @@ class PatchState(NamedTuple):
     rng_key: PRNGKey
 
 
-class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
-    """NUTS in the patch of a model, a kernel for `numpyro.infer.MCMC`.
+class ModelKernel(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
+    """LMC for the log density of a model. Subclasses say in which coordinates chains move, and in which metric.
 
     In warm-up, dual averaging tunes the step size, and windows of growing length estimate the variances, the diagonal
-    of M⁻¹. `mongepatch.sample` also chooses the metric, its α and the length of trajectories.
-
-    Example:
-        >>> mcmc = MCMC(PatchNUTS(model), num_warmup=500, num_samples=500)
-        >>> mcmc.run(jax.random.key(0), y=y)
-        >>> draws = mcmc.get_samples()
+    of M⁻¹ in the coordinates that chains move in.
 
     Args:
         model: a NumPyro model; its arguments are those of `MCMC.run`.
-        alpha: α of the patch M + α²JᵀJ of the model's residuals. A model without residuals has the metric M.
-        metric: a function from the target and the variances to another metric.
         trajectory: the trajectory of each draw; `NUTS()` by default.
         step_size: the initial step size ε.
         target_accept_prob: the acceptance rate that the step size is tuned for.
@@ -68,52 +62,88 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         self,
         model: Callable[..., Any],
         *,
-        alpha: float = 16.0,
-        metric: Callable[[Target, Vector], Metric] | None = None,
-        trajectory: Trajectory | None = None,
-        step_size: float = 0.1,
-        target_accept_prob: float = 0.9,
+        trajectory: Trajectory | None,
+        step_size: float,
+        target_accept_prob: float,
     ) -> None:
         self.model = model
-        self._alpha, self._metric = number_at_least_zero("alpha", alpha), metric
         self._trajectory = NUTS() if trajectory is None else trajectory
         self._step_size, self._target_accept_prob = step_size, target_accept_prob
         self._num_warmup = 0
         self._adapt: Callable[..., Any] | None = None
         self._target: Target | None = None
-        self._patch: Patch | None = None
+
+    @abstractmethod
+    def _prepare(self, target: Target) -> None:
+        """Make what each run needs anew. The model and its data are concrete."""
+
+    @abstractmethod
+    def _metric_with(self, variances: Vector) -> Metric:
+        """The metric whose M⁻¹ has this diagonal."""
+
+    @property
+    def _density(self) -> LogDensity:
+        """The log density in the coordinates that chains move in."""
+        return self.target
+
+    def _to_model(self, position: Vector) -> Vector:
+        """The model's own coordinates of a position."""
+        return position
+
+    def _from_model(self, position: Vector) -> Vector:
+        """The position of a point in the model's own coordinates."""
+        return position
+
+    def _model_density(self, value: Scalar, position: Vector) -> Scalar:
+        """The model's log density at a position in its own coordinates, from that in those that chains move in."""
+        return value
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: all but the target, the metric and the adaptation, which each run makes again."""
-        return {**self.__dict__, "_adapt": None, "_target": None, "_patch": None}
+        """What is pickled: all but what each run makes again."""
+        return {**self.__dict__, "_adapt": None, "_target": None}
 
     @property
     def default_fields(self) -> tuple[str, ...]:
         """Fields that are kept for every draw."""
         return ("z", "diverging")
 
-    def get_diagnostics_str(self, state: PatchState) -> str:
+    def get_diagnostics_str(self, state: KernelState) -> str:
         """The text of the progress bar."""
         step_size = state.adapt_state.step_size
         return f"{state.num_steps} steps of size {step_size:.2e}. acc. prob={state.mean_accept_prob:.2f}"
 
     def init(
         self, rng_key: PRNGKey, num_warmup: int, init_params: Any, model_args: Any, model_kwargs: Any
-    ) -> PatchState:
+    ) -> KernelState:
         """The first state of a chain, or of several where there are several keys."""
         with jax.ensure_compile_time_eval():  # chains may be mapped over; the model and its data are not
             self._target = build(self.model, model_args, model_kwargs or {})
-            self._patch = self._patch_of(self._target) if self._metric is None else None
+            self._prepare(self._target)
         begin, self._adapt = warmup_adapter(num_warmup, target_accept_prob=self._target_accept_prob)
         self._num_warmup = num_warmup
 
-        def first(key: PRNGKey, params: Any) -> PatchState:
+        def first(key: PRNGKey, params: Any) -> KernelState:
             run_key, start_key, adapt_key = jax.random.split(key, 3)
-            x = _start(self.target, start_key) if params is None else _flat(self.target, params)
-            value, zero = self.target(x), jnp.zeros((), x.dtype)
-            adapt_state = begin((x,), adapt_key, jnp.asarray(self._step_size, x.dtype), jnp.ones_like(x))
-            z, count = self.target.layout.named(x), jnp.asarray(0)
-            return PatchState(count, z, -value, -value, count, zero, zero, jnp.asarray(False), adapt_state, run_key)
+            if params is None:
+                position = random_start(self.target, self._density, start_key)
+            else:
+                position = self._from_model(_flat(self.target, params))
+            x = self._to_model(position)
+            value, zero, count = self._density(position), jnp.zeros((), x.dtype), jnp.asarray(0)
+            step_size = jnp.asarray(self._step_size, x.dtype)
+            return KernelState(
+                count,
+                self.target.layout.named(x),
+                position,
+                -self._model_density(value, x),
+                -value,
+                count,
+                zero,
+                zero,
+                jnp.asarray(False),
+                begin((position,), adapt_key, step_size, jnp.ones_like(position)),
+                run_key,
+            )
 
         if not is_prng_key(rng_key):
             first = jax.vmap(first, (0, None if init_params is None else 0))
@@ -122,10 +152,12 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
             raise LogDensityError("The log density is not finite where a chain starts. Give init_params.")
         return state
 
-    def sample(self, state: PatchState, model_args: Any, model_kwargs: Any) -> PatchState:
+    def sample(self, state: KernelState, model_args: Any, model_kwargs: Any) -> KernelState:
         """The next state."""
         if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model_args, model_kwargs))):
-            raise ModelError("PatchNUTS reads the model's arguments when MCMC.run begins: leave jit_model_args=False.")
+            raise ModelError(
+                f"{type(self).__name__} reads the model's arguments when MCMC.run begins: leave jit_model_args=False."
+            )
         return self._next(state) if is_prng_key(state.rng_key) else jit(jax.vmap(self._next))(state)
 
     def postprocess_fn(self, model_args: Any, model_kwargs: Any) -> Callable[[dict[str, jax.Array]], Any]:
@@ -138,27 +170,15 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
     def target(self) -> Target:
         """The model with the arguments of the run."""
         if self._target is None:
-            raise ModelError("PatchNUTS has no target before MCMC.run gives it the model's arguments.")
+            raise ModelError(f"{type(self).__name__} has no target before MCMC.run gives it the model's arguments.")
         return self._target
 
-    def _patch_of(self, target: Target) -> Patch | None:
-        if target.residuals is None:
-            return None
-        position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
-        return fitted(Patch(target.residuals, self._alpha), position)
-
-    def _metric_with(self, variances: Vector) -> Metric:
-        if self._metric is not None:
-            return self._metric(self.target, variances)
-        base = Diagonal(variances)
-        return Euclidean(base) if self._patch is None else replace(self._patch, inverse_mass=base)
-
-    def _next(self, state: PatchState) -> PatchState:
+    def _next(self, state: KernelState) -> KernelState:
         next_key, key = jax.random.split(state.rng_key)
-        adapt_state, x = state.adapt_state, _flat(self.target, state.z)
-        metric = fitted(self._metric_with(adapt_state.inverse_mass_matrix), x)
-        point, _ = metric.at(self.target, x)  # made anew, since in warm-up the metric changes
-        setup = Setup(self.target, metric, adapt_state.step_size, self._trajectory)
+        adapt_state, density = state.adapt_state, self._density
+        metric = fitted(self._metric_with(adapt_state.inverse_mass_matrix), state.position)
+        point, _ = metric.at(density, state.position)  # made anew, since in warm-up the metric changes
+        setup = Setup(density, metric, adapt_state.step_size, self._trajectory)
         after, info = draw(LMC(), key, point, setup)
         accept_prob = jnp.where(jnp.isfinite(info.acceptance_rate), info.acceptance_rate, 0.0)
         adapting, adapt = state.i < self._num_warmup, self._adapt
@@ -167,10 +187,12 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
             adapting, lambda s: adapt(state.i, accept_prob, (after.position,), s), lambda s: s, adapt_state
         )
         draws = jnp.where(adapting, state.i, state.i - self._num_warmup) + 1
-        return PatchState(
+        x = self._to_model(after.position)
+        return KernelState(
             state.i + 1,
-            self.target.layout.named(after.position),
-            -info.lp,
+            self.target.layout.named(x),
+            after.position,
+            -self._model_density(info.lp, x),
             info.energy,
             info.n_steps,
             accept_prob,
@@ -181,13 +203,13 @@ class PatchNUTS(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         )
 
 
-def _flat(target: Target, z: dict[str, jax.Array]) -> Vector:
-    return jnp.concatenate([jnp.ravel(z[name]) for name in target.layout.names])
-
-
-def _start(target: Target, key: PRNGKey) -> Vector:
+def random_start(target: Target, density: LogDensity, key: PRNGKey) -> Vector:
     """The first of some random points at which density and gradient are finite."""
     assert target.start is not None  # a model's target has one
     points = jax.vmap(target.start)(jax.random.split(key, _STARTS))
-    values, gradients = jax.vmap(jax.value_and_grad(target))(points)
+    values, gradients = jax.vmap(jax.value_and_grad(density))(points)
     return points[jnp.argmax(jnp.isfinite(values) & jnp.isfinite(gradients).all(axis=1))]
+
+
+def _flat(target: Target, z: dict[str, jax.Array]) -> Vector:
+    return jnp.concatenate([jnp.ravel(z[name]) for name in target.layout.names])
