@@ -156,7 +156,7 @@ def patches(
     seeds: Seeds = 3,
     only: Only = None,
     metric: Annotated[list[str] | None, typer.Option(help="Metrics of our sampler; by default auto and patch.")] = None,
-    peers: Annotated[bool, typer.Option(help="Also run other samplers, and NUTS on forms made by hand.")] = True,
+    peers: Annotated[bool, typer.Option(help="Also run other samplers.")] = True,
     posteriordb: Annotated[Path | None, typer.Option(help="A folder of posteriordb's data, if you have one.")] = None,
     json: Json = None,
 ) -> None:

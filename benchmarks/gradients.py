@@ -17,7 +17,7 @@ REPEATS = 500
 
 def run(chains: int = 4, rounds: int = 11, only: Collection[str] = ()) -> dict[str, float]:
     """Print the table; return the time of a whitened gradient in plain ones, the median of rounds, by problem."""
-    from mongepatch import whiten  # type: ignore[attr-defined]
+    from mongepatch import whiten
 
     problems = hard_problems()
     check_problems(only, [problem.name for problem in problems])

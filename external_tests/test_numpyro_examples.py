@@ -13,9 +13,6 @@ PROBLEMS = {problem.name: problem for problem in example_problems()}
 LONGER = {"stochastic-volatility", "var2", "gp", "ar2", "zero-inflated-poisson", "holt-winters"}
 ENOUGH = 400
 """Effective draws of every parameter, bulk and tail."""
-NO_FORWARD_MODE = pytest.mark.xfail(
-    raises=TypeError, strict=True, reason="odeint has no derivative in forward mode, which residuals need"
-)
 
 pytestmark = pytest.mark.slow
 
@@ -24,9 +21,7 @@ def is_enough(run):
     return run.r_hat < AGREED and run.bulk_or_tail >= ENOUGH
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=NO_FORWARD_MODE) if name == "lotka-volterra" else name for name in PROBLEMS]
-)
+@pytest.mark.parametrize("name", PROBLEMS)
 def test_a_default_call_is_enough(name, optimized):
     plan = RunPlan(draws=1000 if name in LONGER else 500, seed=0)
     run = ours(PROBLEMS[name], plan)

@@ -58,14 +58,14 @@ def measure(
     metrics: Sequence[str],
     with_peers: bool,
 ) -> list[SamplerRow]:
-    """A row for each sampler that ran: ours in each metric, the peers, and NUTS on the forms made by hand."""
+    """A row for each sampler that ran: ours in each metric, NUTS on the forms made by hand, and peers if asked."""
     task = SamplerTask(problem.centred, problem.data)
     rows = [row(problem, truth, task, ours(metric), "ours", draws, seeds) for metric in metrics]
     if with_peers:
         rows += [row(problem, truth, task, peer(), "peer", draws, seeds) for peer in PEERS]
-        for name, model in problem.forms.items():
-            sampler = numpyro_nuts(f"NumPyro NUTS, {name}")
-            rows.append(row(problem, truth, SamplerTask(model, problem.data), sampler, "form", draws, seeds))
+    for name, model in problem.forms.items():
+        sampler = numpyro_nuts(f"NumPyro NUTS, {name}")
+        rows.append(row(problem, truth, SamplerTask(model, problem.data), sampler, "form", draws, seeds))
     return [row for row in rows if row.runs]
 
 

@@ -6,6 +6,8 @@ import sys
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+import jax
+
 from benchmarks.measures.names import check_problems
 from benchmarks.measures.timing import compiled_once
 from benchmarks.measures.versions import versions
@@ -42,6 +44,7 @@ def run(
             results[problem.name] = rows = measure(problem, truth, draws, seeds, metrics, with_peers)
         report.problem_table(problem, truth, rows, draws)
         report.by_hand_table(problem, rows)
+        jax.clear_caches()  # the programs of all problems together exceed the memory maps of a process
         _write(json_file, draws, truths, results)  # after each problem, so that an interrupted run keeps its results
     if results:
         for metric in metrics:
