@@ -95,6 +95,12 @@ def test_any_metric_takes_whitened_coordinates():
     assert 0.8 < v.std() < 1.2
 
 
+def test_the_log_density_is_that_of_the_model():
+    tree = quiet(hierarchy(), EXAMPLE, draws=20, warmup=100)
+    posterior = {name: jnp.asarray(values) for name, values in tree["posterior"].to_dataset().items()}
+    np.testing.assert_allclose(tree["sample_stats"]["lp"], jax.vmap(jax.vmap(prior))(posterior), rtol=1e-8, atol=1e-8)
+
+
 def test_alpha_is_found_in_whitened_coordinates_too():
     tree = quiet(hierarchy(), EXAMPLE, metric="monge", whiten=True, warmup=300, draws=10)
     assert tree["posterior"].attrs["chosen"].startswith("mu and theta given v, whitened; metric ")

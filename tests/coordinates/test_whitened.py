@@ -123,7 +123,9 @@ def test_of_normal_data_z_is_noise_whatever_the_scales(outer):
     density = replace(found.initial, information=information)
     y = jax.random.normal(jax.random.key(0), (6,)).at[density.plan.outer].set(outer)
     gradient = jax.grad(density)(y)
-    np.testing.assert_allclose(gradient[density.plan.inner], -y[density.plan.inner], atol=1e-7)
+    np.testing.assert_allclose(
+        gradient[density.plan.inner], -y[density.plan.inner], atol=1e-5
+    )  # P has a diagonal larger by roundings
 
 
 @pytest.mark.usefixtures("optimized")  # it looks at times

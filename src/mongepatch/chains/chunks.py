@@ -65,7 +65,7 @@ def run_chunk(
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another. A
-    density in other coordinates than the model's has a method `to_model`.
+    density in other coordinates than the model's has a method `to_model_with_log_det`; `lp` is the model's.
     """
     chain_key, length_key = jax.random.split(key)
     chains = points.logdensity.shape[0]
@@ -79,8 +79,10 @@ def run_chunk(
         points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
         # A tree that NUTS gave up moves nothing, however probable its leaves were: far out they all are.
         acceptance = jnp.where(info.diverging & ~info.accepted, 0.0, info.acceptance_rate)
-        internal = points.position
-        position = jax.vmap(density.to_model)(internal) if hasattr(density, "to_model") else internal
+        position = internal = points.position
+        if hasattr(density, "to_model_with_log_det"):
+            position, log_det = jax.vmap(density.to_model_with_log_det)(internal)
+            info = info._replace(lp=info.lp - log_det)
         return points, policy.update(acceptance), Chunk(position, internal, points.gradient, info)
 
     def body(i: Count, carry: tuple[Any, P, Chunk]) -> tuple[Any, P, Chunk]:

@@ -21,7 +21,7 @@ Factor: TypeAlias = Any
 """Whatever an algebra keeps of P. A pytree."""
 
 
-_ROUNDINGS = 1e3
+_ROUNDINGS = 32.0
 """Relative increase of the diagonal of P, in units of the rounding error."""
 
 

@@ -72,6 +72,10 @@ class WhitenedDensity:
 
     def to_model(self, position: Vector) -> Vector:
         """The model's own coordinates of a whitened position."""
+        return _to_model(self, position)[0]
+
+    def to_model_with_log_det(self, position: Vector) -> tuple[Vector, Scalar]:
+        """The same, and the log determinant of the map, by which the log densities differ."""
         return _to_model(self, position)
 
     def from_model(self, position: Vector) -> Vector:
@@ -114,5 +118,5 @@ def _value(density: WhitenedDensity, position: Vector) -> Scalar:
 
 
 @jax.jit
-def _to_model(density: WhitenedDensity, position: Vector) -> Vector:
-    return density._with_log_det(position)[0]
+def _to_model(density: WhitenedDensity, position: Vector) -> tuple[Vector, Scalar]:
+    return density._with_log_det(position)
