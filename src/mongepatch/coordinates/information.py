@@ -42,7 +42,7 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     """A and b of every observed variable from positions of the model; None without data or usable positions."""
     if not plan.scaled:
         return None
-    thinned = positions[np.linspace(0, len(positions) - 1, NUM_DRAWS).round().astype(int)]
+    thinned = evenly(positions, NUM_DRAWS)
     compressed, slopes, precisions = (
         np.asarray(part, np.float64) for part in _data_terms(jnp.asarray(thinned), data, plan=plan)
     )
@@ -65,6 +65,11 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     dtype = positions.dtype
     matrices, vectors = zip(*parts, strict=True)
     return Information(jnp.asarray(np.stack(matrices), dtype), jnp.asarray(np.stack(vectors), dtype))
+
+
+def evenly(rows: np.ndarray, count: int) -> np.ndarray:
+    """So many of the rows, as evenly as they come; some of them twice where there are fewer."""
+    return rows[np.linspace(0, len(rows) - 1, count).round().astype(int)]
 
 
 def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 
 from mongepatch.chains import Record
 from mongepatch.coordinates import Information, Whitening
-from mongepatch.coordinates.information import estimate_information, misfit
+from mongepatch.coordinates.information import estimate_information, evenly, misfit
 from mongepatch.coordinates.outer import fit
 from mongepatch.warmup.state import WarmupState
 
@@ -32,19 +32,14 @@ def adapt_coordinates(state: WarmupState, whitening: Whitening, record: Record) 
     if len(rows) < MIN_DRAWS:
         return record
     dtype = rows.dtype
-    fitted = replace(density, outer_map=fit(_evenly(rows, min(len(rows), _MOST_OUTER_DRAWS))[:, plan.outer], dtype))
+    fitted = replace(density, outer_map=fit(evenly(rows, min(len(rows), _MOST_OUTER_DRAWS))[:, plan.outer], dtype))
     candidates = [replace(fitted, information=Information.none(plan, dtype))]
     found = estimate_information(whitening.data, plan, rows)
     if found is not None:
         candidates.append(replace(fitted, information=found))
-    some = _evenly(rows, min(len(rows), NUM_DRAWS))
+    some = evenly(rows, min(len(rows), NUM_DRAWS))
     draws = [state.internal_draws(candidate, some) for candidate in candidates]
     best = int(np.argmin([misfit(*drawn, plan.inner) for drawn in draws]))
     state.change_coordinates(candidates[best])
     internal, gradients = draws[best]
     return record._replace(position=some[None], internal=internal[None], gradient=gradients[None])
-
-
-def _evenly(rows: np.ndarray, count: int) -> np.ndarray:
-    """So many of the rows, as evenly as they come."""
-    return rows[np.linspace(0, len(rows) - 1, count).round().astype(int)]
