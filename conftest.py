@@ -1,5 +1,8 @@
 """What tests of ours and of front ends share."""
 
+import math
+from pathlib import Path
+
 import jax
 import pytest
 from jaxtyping import install_import_hook
@@ -9,6 +12,9 @@ install_import_hook("mongepatch", "array_checks.check_arrays")  # before anythin
 jax.config.update("jax_enable_x64", True)
 # Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.
 jax.config.update("jax_disable_most_optimizations", True)
+
+_MOST_MEMORY_MAPS = 15_000
+"""A quarter of what Linux allows a process. A file of tests may add as many again."""
 
 
 @pytest.fixture
@@ -21,6 +27,13 @@ def optimized():
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_programs():
-    """Lets go of the compiled programs of a file: all of them together exceed the memory maps of a process."""
+    """Lets go of compiled programs after a file, before all of them together exceed the memory maps of a process."""
     yield
-    jax.clear_caches()
+    if _memory_maps() > _MOST_MEMORY_MAPS:
+        jax.clear_caches()
+
+
+def _memory_maps() -> float:
+    """How many the process has; more than any limit where the system does not tell."""
+    maps = Path("/proc/self/maps")
+    return maps.read_bytes().count(b"\n") if maps.exists() else math.inf

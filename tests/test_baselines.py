@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import xarray as xr
-from helpers import run_python, without
+from helpers import run_python, slow_but, without
 
 import mongepatch as mp
 from mongepatch import baselines
@@ -65,7 +65,7 @@ def test_moments_of_a_correlated_gaussian(name):
         assert (~stats["accepted"]).any()
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", slow_but(METHODS, "hmc"))
 def test_tree_has_the_schema_of_sample(name):
     tree = tree_of(name)
     assert isinstance(tree, xr.DataTree)

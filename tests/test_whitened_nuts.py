@@ -80,6 +80,7 @@ def short_run(model=schools, **settings):
     return MCMC(kernel, progress_bar=False, **(defaults | settings))
 
 
+@pytest.mark.slow
 def test_z_is_in_the_coordinates_of_the_model():
     mcmc = short_run()
     mcmc.run(jax.random.key(0), extra_fields=("z.theta", "z.tau", "position", "potential_energy"))

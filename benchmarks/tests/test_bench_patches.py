@@ -186,6 +186,7 @@ def test_callbacks_are_counted():
     assert 0 < compiled_gradient_seconds(task) < 1e-3
 
 
+@pytest.mark.slow
 def test_centrings_are_of_sites_with_a_location_and_a_scale():
     found = {name: loc_scale_sites(SamplerTask(PROBLEMS[name].centred, PROBLEMS[name].data)) for name in PROBLEMS}
     assert found["schools"] == ["mu", "theta"]  # τ is positive

@@ -57,8 +57,10 @@ def standard_errors_off(metric, trajectory, step_size):
 
 @pytest.mark.parametrize(
     ("metric", "trajectory", "step_size"),
-    [(mp.Euclidean(), mp.NUTS(5), 0.4), (mp.Monge(0.3), mp.Static(6, jitter=0.5), 0.2)],
-    ids=["NUTS", "LMC-Monge"],
+    [
+        pytest.param(mp.Euclidean(), mp.NUTS(5), 0.4, id="NUTS"),
+        pytest.param(mp.Monge(0.3), mp.Static(6, jitter=0.5), 0.2, id="LMC-Monge", marks=pytest.mark.slow),
+    ],
 )
 def test_exact_draws_stay_exact(metric, trajectory, step_size):
     assert standard_errors_off(metric, trajectory, step_size).max() < MAX_STANDARD_ERRORS
@@ -81,6 +83,7 @@ def test_a_missing_determinant_is_noticed(monkeypatch):
 
 
 @pytest.mark.usefixtures("traced_anew")
+@pytest.mark.slow
 def test_a_missing_slope_of_outer_maps_is_noticed(monkeypatch):
     right = OuterMap.forward
     monkeypatch.setattr(OuterMap, "forward", lambda self, u: (right(self, u)[0], 0.0 * u.sum()))

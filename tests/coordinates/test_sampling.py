@@ -87,6 +87,7 @@ def test_a_whitened_target_is_sampled_in_its_coordinates():
     assert not np.array_equal(by_option["posterior"]["theta"], plain["posterior"]["theta"])
 
 
+@pytest.mark.slow
 def test_any_metric_takes_whitened_coordinates():
     tree = quiet(hierarchy(), EXAMPLE, metric=mp.Monge(0.2), whiten=True, trajectory=mp.Static(6), warmup=200)
     v = np.asarray(tree["posterior"]["v"])
@@ -136,6 +137,7 @@ def once(x):
 once.defvjp(lambda x: (x, None), lambda _, g: (g,))
 
 
+@pytest.mark.slow
 def test_data_behind_a_function_without_forward_derivative():
     group, y = grouped_data([3, 3, 30, 30])
 
@@ -148,6 +150,7 @@ def test_data_behind_a_function_without_forward_derivative():
     assert "whitened" in tree["posterior"].attrs["chosen"]
 
 
+@pytest.mark.slow
 def test_a_model_whose_residuals_are_not_smooth_is_sampled_without():
     def model():
         x = numpyro.sample("x", dist.Normal(0, 1))

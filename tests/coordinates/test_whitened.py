@@ -9,6 +9,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+from helpers import slow_but
 from hierarchies import grouped_data, groups, information_at, whitening
 from numpyro.infer.util import potential_energy
 
@@ -67,7 +68,7 @@ def random_positions(dimension, count=3):
     return 0.7 * jax.random.normal(jax.random.key(0), (count, dimension))
 
 
-@pytest.mark.parametrize("model", ALGEBRAS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", slow_but(ALGEBRAS, centred_groups, regression), ids=lambda model: model.__name__)
 def test_maps_are_inverted_and_have_their_determinants(model):
     target, density = informed(model)
     kind, couples_data = ALGEBRAS[model]

@@ -24,7 +24,6 @@ EVERY = pytest.mark.parametrize(
     slow_but(
         [(integrator, metric) for integrator in INTEGRATORS for metric in METRICS],
         *((integrator, metric) for integrator in INTEGRATORS for metric in ("euclidean", "monge")),
-        ("leapfrog", "dense"),
     ),
 )
 DENSITY = DENSITIES["quartic"][0]

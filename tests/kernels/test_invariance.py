@@ -62,7 +62,6 @@ FAST = {
     "lmc-merged-Monge-Static",
     "lmc-merged-GaussNewtonFisher-Static",
     "lmc-merged-Patch-Static",
-    "lmc-paper-Euclidean-Static",
     "lmc-paper-Dense-Static",
     "lmc-merged-Euclidean-NUTS",
     "lmc-merged-Patch-NUTS",

@@ -262,7 +262,7 @@ def test_what_cannot_be_used_is_refused(metric, message):
         metric().check(6)
 
 
-@pytest.mark.parametrize("kernel", slow_but(["lmc", "nuts", "rmhmc", "mmala"], "mmala"))
+@pytest.mark.parametrize("kernel", slow_but(["lmc", "nuts", "rmhmc", "mmala"]))
 def test_every_kernel_runs(kernel):
     metric = mp.Patch(hierarchy, 0.8)
     make = {

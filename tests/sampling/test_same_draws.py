@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 
 import mongepatch as mp
 
@@ -89,7 +90,7 @@ def draws_of(run):
     return np.concatenate([*columns, np.asarray(tree["sample_stats"]["lp"])[..., None]], axis=-1)
 
 
-@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.__name__)
+@pytest.mark.parametrize("run", slow_but(RUNS, automatic, regression, langevin), ids=lambda run: run.__name__)
 def test_draws_are_those_stored(run):
     with np.load(STORED) as stored:
         # Rounding differs between processors and versions of XLA, and grows along a chain.

@@ -153,6 +153,7 @@ def test_patterns_are_lists_of_places():
     assert len({pattern, Pattern.from_dense(matrix), pattern.transposed()}) == 2
 
 
+@pytest.mark.slow
 def test_ten_thousand_groups_are_planned_at_once():
     groups, observations = 10_000, 50_000
     group = np.arange(observations) % groups

@@ -76,6 +76,7 @@ def test_the_log_scale_is_the_last_coordinate_of_a_funnel():
     assert target(jnp.append(x, 0.0)) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_logistic_regression_agrees_with_quadrature():
     """Posterior means and standard deviations of an intercept and a slope, against a fine grid."""
     rng = np.random.default_rng(0)

@@ -97,7 +97,7 @@ def test_a_direction_without_residuals_is_left_to_the_base():
     ("metric", "trajectory"),
     [
         pytest.param("patch", "nuts", marks=pytest.mark.slow),
-        (mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), "auto"), "static"),
+        pytest.param(mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), "auto"), "static", marks=pytest.mark.slow),
         pytest.param(mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), 1.0, "dense"), mp.NUTS(), marks=pytest.mark.slow),
         (mp.Patch(lambda x: x * jnp.array([1.0, 0.5]), 2.0, [1.0, 4.0]), mp.Static(4)),
     ],

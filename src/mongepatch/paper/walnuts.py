@@ -6,7 +6,7 @@ A callback into Python for each gradient of the funnel would take hours.
 import ctypes
 import time
 from math import exp, log, log1p
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, no_type_check
 
 import numpy as np
 
@@ -89,6 +89,7 @@ class CompiledFunnel:
         return int(self._counter[0])
 
 
+@no_type_check  # numba compiles plain functions, and not those that check their arguments in tests
 def _funnel(size: int, position: Any, gradient: Any, value: Any, counter: Any) -> int:
     """Plain loops, which numba compiles."""
     a = position[size - 1]
