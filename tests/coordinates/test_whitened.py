@@ -46,11 +46,18 @@ def regression():
     numpyro.sample("y", dist.Bernoulli(logits=X @ beta), obs=X[:, 0] > 0)
 
 
+def horseshoe():
+    tau = numpyro.sample("tau", dist.HalfNormal(1).expand([30]).to_event(1))
+    beta = numpyro.sample("beta", dist.Normal(0, tau).to_event(1))
+    numpyro.sample("y", dist.Bernoulli(logits=X @ beta), obs=X[:, 0] > 0)
+
+
 ALGEBRAS = {
     centred_groups: (SparseAlgebra, True),
     walk: (SparseAlgebra, True),
     gaussian_process: (DenseAlgebra, True),
-    regression: (SparseAlgebra, False),  # data would couple more coordinates than a core may have
+    regression: (SparseAlgebra, True),
+    horseshoe: (SparseAlgebra, False),  # data would couple more coordinates than pays where each has a scale
 }
 
 
@@ -68,7 +75,7 @@ def random_positions(dimension, count=3):
     return 0.7 * jax.random.normal(jax.random.key(0), (count, dimension))
 
 
-@pytest.mark.parametrize("model", slow_but(ALGEBRAS, centred_groups, regression), ids=lambda model: model.__name__)
+@pytest.mark.parametrize("model", slow_but(ALGEBRAS, centred_groups, regression, horseshoe), ids=lambda model: model.__name__)
 def test_maps_are_inverted_and_have_their_determinants(model):
     target, density = informed(model)
     kind, couples_data = ALGEBRAS[model]
