@@ -1,8 +1,19 @@
-"""Functions as JAX traced them: their text, apart from the data that they close over."""
+"""Functions as JAX traced them: their text, apart from the data that they close over, and squares in them."""
 
 from mongepatch.program.compiling import jit
 from mongepatch.program.density import check_density, trace_density
 from mongepatch.program.program import Program, trace
+from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
 
-__all__ = ["Program", "TracedFunction", "check_density", "jit", "trace", "trace_density"]
+__all__ = [
+    "Program",
+    "Reading",
+    "ResidualBlock",
+    "TracedFunction",
+    "check_density",
+    "jit",
+    "read_squares",
+    "trace",
+    "trace_density",
+]
