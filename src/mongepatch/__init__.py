@@ -20,7 +20,7 @@ from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, 
 from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
 from mongepatch.sampling import sample
 from mongepatch.sampling.sample_pymc import sample_pymc
-from mongepatch.targets import Target
+from mongepatch.targets import Target, residuals_of
 from mongepatch.trajectories import NUTS, Static
 
 __all__ = [
@@ -62,6 +62,7 @@ __all__ = [
     "lmc",
     "metrics",
     "mmala",
+    "residuals_of",
     "rmhmc",
     "sample",
     "sample_pymc",

@@ -113,7 +113,7 @@ def test_whitening_needs_inner_variables():
     with pytest.raises(mp.SettingError, match='whiten must be "auto"'):
         mp.sample(lambda x: -x @ x, jnp.zeros(2), whiten="yes")
     with pytest.raises(mp.ModelError, match="Nothing can be whitened"):
-        mp.whiten(mp.targets.funnel(3))
+        mp.whiten(mp.targets.ring())
     with pytest.raises(mp.SettingError, match="model's own coordinates"):
         mp.sample(hierarchy(), EXAMPLE, whiten=True, metric="patch")
     with pytest.raises(mp.SettingError, match="data_residuals come with residuals"):

@@ -15,6 +15,7 @@ from mongepatch.errors import ModelError
 from mongepatch.program import Program, trace_density
 from mongepatch.targets import Target
 from mongepatch.targets.inner import DataPrograms, inner_coordinates
+from mongepatch.targets.reading import with_read_residuals
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ def whiten(target: Target, positions: Any = None) -> Target:
         theta given v, whitened
 
     Args:
-        target: a model, by `from_numpyro` or `from_pymc`, or any target with residuals.
+        target: a model, by `from_numpyro` or `from_pymc`, or any target with residuals; those of others are read off
+            the density.
         positions: flat positions of the model, [number, dimension], such as draws of an earlier run: what data says
             about the inner coordinates is averaged over them.
 
@@ -61,6 +63,7 @@ def whiten(target: Target, positions: Any = None) -> Target:
         ModelError: no coordinate is inner.
     """
     position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
+    target = with_read_residuals(target, position)
     whitening = whitening_of(target, position)
     if whitening is None:
         raise ModelError(
@@ -97,4 +100,5 @@ def whitening_of(target: Target, position: jax.ShapeDtypeStruct, density: Progra
     initial = WhitenedDensity(
         traced, found.latent, found.data.precisions, Information.none(plan, dtype), outer_map, plan
     )
-    return Whitening(initial, found.data, target, f"{found.words(target.layout)}, whitened")
+    words = " ".join(filter(None, [f"{found.words(target.layout)}, whitened", target.model.source]))
+    return Whitening(initial, found.data, target, words)

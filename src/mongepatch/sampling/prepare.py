@@ -17,6 +17,7 @@ from mongepatch.program import trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.initial_points import check_per_chain, initial_points
 from mongepatch.targets import Target
+from mongepatch.targets.reading import with_read_residuals
 from mongepatch.validation import number_at_least_zero, whole_number
 
 
@@ -84,6 +85,8 @@ def prepare(
     coords: Mapping[str, Sequence[Any]] | None = None,
     dtype: Any = None,
     whiten: bool = False,
+    read: bool = False,
+    patch: bool = False,
 ) -> Prepared:
     """Check what users give, and trace the density; the arguments are those of `sample`.
 
@@ -100,6 +103,8 @@ def prepare(
         coords: labels along those dimensions.
         dtype: precision of flat positions, where it is not that of `init`.
         whiten: whether chains move in whitened coordinates, where the target has some.
+        read: whether residuals are read off the density, where the target has none.
+        patch: whether a patch is asked for, of whatever residuals there are.
     """
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
@@ -120,6 +125,8 @@ def prepare(
     if residuals is not None and target.residuals is not None:
         check_smooth(target.residuals, position)
     traced = trace_density(target.logdensity, position)
+    if read:
+        target = with_read_residuals(target, position, traced, partial=patch)
     whitening = whitening_of(target, position, traced) if whiten else None
     density = traced if whitening is None else whitening.initial
     return Prepared(target, density, whitening, position, keys, chains, init, spread, per_chain)

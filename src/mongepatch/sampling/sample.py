@@ -150,6 +150,8 @@ def sample(
         dims=dims,
         coords=coords,
         whiten=_whitens(whiten, metric),
+        read=takes_residuals(metric) or whiten is True,
+        patch=isinstance(metric, str) and metric == "patch",
     )
     if whiten is True and prepared.whitening is None:
         raise SettingError(

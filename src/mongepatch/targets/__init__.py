@@ -4,6 +4,7 @@ from mongepatch.targets.banana import banana
 from mongepatch.targets.base import Target
 from mongepatch.targets.funnel import funnel, neal_funnel
 from mongepatch.targets.logistic import logistic_regression, standardized_design
+from mongepatch.targets.reading import residuals_of
 from mongepatch.targets.ring import ring
 from mongepatch.targets.rosenbrock import rosenbrock
 from mongepatch.targets.squiggle import squiggle
@@ -17,6 +18,7 @@ __all__ = [
     "funnel",
     "logistic_regression",
     "neal_funnel",
+    "residuals_of",
     "ring",
     "rosenbrock",
     "squiggle",

@@ -55,7 +55,14 @@ class InnerCoordinates:
         """Which variables are inner given which, for a person to read."""
         numbers = layout.named(np.arange(layout.size))
         inner = [name for name, own in numbers.items() if np.isin(own, self.inner).any()]
-        return f"{_listed(inner)} given {_listed([name for name in numbers if name not in inner])}"
+        outer = [name for name in numbers if name not in inner]
+        if not outer:  # parts of one array
+            counts = [
+                f"{np.isin(numbers[name], self.inner).sum()} of {np.size(numbers[name])} coordinates of {name}"
+                for name in inner
+            ]
+            return f"{_listed(counts)} given the others"
+        return f"{_listed(inner)} given {_listed(outer)}"
 
 
 def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> InnerCoordinates:

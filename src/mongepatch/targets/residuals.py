@@ -31,3 +31,5 @@ class ModelResiduals:
     unbounded: np.ndarray | None = None
     """Whether each coordinate is a variable's own value, rather than the logarithm or the like of a bounded one; None
     where all of them are."""
+    source: str = ""
+    """Where the residuals are from, for `sample` to say, if not from the model itself."""

@@ -9,7 +9,7 @@ import numpy as np
 from mongepatch.program.squares.expression import ELEMENTWISE, Expression, Graph
 from mongepatch.program.squares.signs import sign
 
-MOVES = frozenset("reshape broadcast_in_dim transpose slice gather dynamic_slice rev".split())
+MOVES = frozenset(["reshape", "broadcast_in_dim", "transpose", "slice", "gather", "dynamic_slice", "rev"])
 """Operations that put elements in other places, and change none."""
 
 
@@ -45,7 +45,7 @@ def divide(graph: Graph, one: Expression, two: Expression) -> Expression:
 
 
 def add(graph: Graph, one: Expression, two: Expression) -> Expression:
-    """a + b."""
+    """A + b."""
     if (total := _numbers(graph, np.add, one, two)) is not None:
         return total
     return _elementwise(graph, "add", jnp.add, one, two)

@@ -16,14 +16,11 @@ _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "rem
 _CUSTOM = {"custom_jvp_call", "custom_vjp_call"}
 """The same with derivatives of a user's own, which values of it keep."""
 ELEMENTWISE = frozenset(
-    """add sub mul div neg square integer_pow pow exp exp2 log log1p expm1 sqrt rsqrt cbrt abs sign max min tanh sinh cosh
-    asinh sin cos atan logistic erf erfc lgamma digamma select_n clamp convert_element_type stop_gradient ne eq lt le gt ge
-    and or not is_finite""".split()
+    ["add", "sub", "mul", "div", "neg", "square", "integer_pow", "pow", "exp", "exp2", "log", "log1p", "expm1", "sqrt", "rsqrt", "cbrt", "abs", "sign", "max", "min", "tanh", "sinh", "cosh", "asinh", "sin", "cos", "atan", "logistic", "erf", "erfc", "lgamma", "digamma", "select_n", "clamp", "convert_element_type", "stop_gradient", "ne", "eq", "lt", "le", "gt", "ge", "and", "or", "not", "is_finite"]
 )
 """Operations that treat all elements alike, each for itself."""
 _LEADS_BY_ANY = frozenset(
-    """add sub mul neg reduce_sum reshape broadcast_in_dim transpose concatenate stack slice gather dynamic_slice rev select_n
-    convert_element_type log1p log sqrt square""".split()
+    ["add", "sub", "mul", "neg", "reduce_sum", "reshape", "broadcast_in_dim", "transpose", "concatenate", "stack", "slice", "gather", "dynamic_slice", "rev", "select_n", "convert_element_type", "log1p", "log", "sqrt", "square"]
 )
 
 

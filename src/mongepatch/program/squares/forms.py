@@ -156,7 +156,7 @@ def _pulled(graph: Graph, e: Expression) -> tuple[Expression, Expression]:
 
 
 def _quadratic(graph: Graph, one: Expression, two: Expression) -> Expression | None:
-    """u with Σ u² = Σ a·b, where b = Pa with P = GGᵀ for either order of the two; None where that is not known."""
+    """U with Σ u² = Σ a·b, where b = Pa with P = GGᵀ for either order of the two; None where that is not known."""
     if not (one.depends and two.depends):
         return None
     for form in (_of_solves, _of_gram, _of_constant):
@@ -167,7 +167,7 @@ def _quadratic(graph: Graph, one: Expression, two: Expression) -> Expression | N
 
 
 def _of_solves(graph: Graph, a: Expression, b: Expression) -> Expression | None:
-    """b = L⁻ᵀL⁻¹a, as `cho_solve` computes it: u = L⁻¹a."""
+    """B = L⁻ᵀL⁻¹a, as `cho_solve` computes it: u = L⁻¹a."""
     second = _unshaped(b)
     first = _unshaped(second.inputs[1]) if second.name == "triangular_solve" else second
     if first.name != "triangular_solve" or first.inputs[0] is not second.inputs[0]:
@@ -185,7 +185,7 @@ def _unshaped(e: Expression) -> Expression:
 
 
 def _of_gram(graph: Graph, a: Expression, b: Expression) -> Expression | None:
-    """b = Pa, or the rows of a times P, where P = GGᵀ: u = Gᵀa."""
+    """B = Pa, or the rows of a times P, where P = GGᵀ: u = Gᵀa."""
     if b.name != "dot_general" or a not in b.inputs or b.shape != a.shape:
         return None
     matrix = b.inputs[1] if b.inputs[0] is a else b.inputs[0]
@@ -239,11 +239,11 @@ def _cholesky(matrix: np.ndarray) -> np.ndarray | None:
 
 
 def _of_constant(graph: Graph, a: Expression, b: Expression) -> Expression | None:
-    """b = Pa by operations that are linear and know nothing else of the position: u = Gᵀa with P computed here."""
+    """B = Pa by operations that are linear and know nothing else of the position: u = Gᵀa with P computed here."""
     if len(a.shape) != 1 or b.shape != a.shape or a.size > _MOST_ROWS:
         return None
     between = [e for e in reached([b], [a]) if e.depends or a in e.inputs]
-    linear = {b_: True for b_ in [a]}
+    linear = dict.fromkeys([a], True)
     for e in between:
         if e.name == "input":
             return None
@@ -261,8 +261,7 @@ def _of_constant(graph: Graph, a: Expression, b: Expression) -> Expression | Non
 
 
 _LINEAR = frozenset(
-    """add sub neg reshape broadcast_in_dim transpose slice gather rev concatenate pad reduce_sum cumsum item
-    convert_element_type""".split()
+    ["add", "sub", "neg", "reshape", "broadcast_in_dim", "transpose", "slice", "gather", "rev", "concatenate", "pad", "reduce_sum", "cumsum", "item", "convert_element_type"]
 )
 
 

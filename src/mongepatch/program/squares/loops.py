@@ -107,7 +107,13 @@ def _collected(
             return jax.lax.scan(turn, carry, turns, parts.length, parts.reverse)[1]
 
         return graph.make(
-            "turns", [*loop.inputs, c], (parts.length, *wanted.shape), compute, wanted.dtype, loop=loop.number, of=wanted
+            "turns",
+            [*loop.inputs, c],
+            (parts.length, *wanted.shape),
+            compute,
+            wanted.dtype,
+            loop=loop.number,
+            of=wanted,
         )
 
     return collected

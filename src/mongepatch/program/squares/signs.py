@@ -7,11 +7,10 @@ import numpy as np
 from mongepatch.program.squares.expression import Expression, Graph
 
 _SAME = frozenset(
-    """reduce_sum reshape broadcast_in_dim transpose slice gather dynamic_slice rev convert_element_type cumsum reduce_max
-    reduce_min expm1 sinh tanh asinh atan erf cbrt sign stop_gradient""".split()
+    ["reduce_sum", "reshape", "broadcast_in_dim", "transpose", "slice", "gather", "dynamic_slice", "rev", "convert_element_type", "cumsum", "reduce_max", "reduce_min", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "cbrt", "sign", "stop_gradient"]
 )
 """Operations whose results have the sign of what they are done to."""
-_POSITIVE = frozenset("exp exp2 square sqrt rsqrt abs logistic erfc cosh iota".split())
+_POSITIVE = frozenset(["exp", "exp2", "square", "sqrt", "rsqrt", "abs", "logistic", "erfc", "cosh", "iota"])
 
 
 def sign(graph: Graph, expression: Expression) -> int:
@@ -48,12 +47,17 @@ def _of_inputs(graph: Graph, expression: Expression) -> list[int]:
 
 
 def _sum(graph: Graph, expression: Expression) -> int:
-    return _common(_of_inputs(graph, expression))
+    return _common([sign(graph, given) for given in expression.inputs if not _is_zero(graph, given)])
 
 
 def _difference(graph: Graph, expression: Expression) -> int:
-    one, two = _of_inputs(graph, expression)
-    return one if one == -two else 0
+    one, two = expression.inputs
+    return _common([of * sign(graph, given) for of, given in ((1, one), (-1, two)) if not _is_zero(graph, given)])
+
+
+def _is_zero(graph: Graph, expression: Expression) -> bool:
+    values = graph.numbers(expression)
+    return values is not None and not values.any()
 
 
 def _negative(graph: Graph, expression: Expression) -> int:

@@ -292,5 +292,3 @@ _RULES: dict[str, Callable[[Graph, Expression, Expression], Operands | None]] = 
     **dict.fromkeys(sorted(MOVES - {"reshape", "broadcast_in_dim", "transpose"}), _moved),
 }
 """How coefficients pass through each operation."""
-
-
