@@ -19,7 +19,7 @@ def python_blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md")
+PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md", "docs/residuals.md")
 
 
 @pytest.mark.parametrize("page", slow_but(PAGES, "README.md"))

@@ -76,7 +76,8 @@ def sample(
             parameters. A `Target` takes a flat vector too, or knows where to start by itself.
         residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
             residuals of a model, such as (value − mean)/scale of every random variable, for whitened coordinates and
-            the metric "patch". `from_numpyro` and `from_pymc` find them by themselves.
+            the metric "patch". `from_numpyro` and `from_pymc` find them by themselves. Of other densities they
+            are read off the density, where they can be: see `residuals_of`.
         data_residuals: the same of data, where `residuals` are those of latent variables alone. Residuals of latent
             variables must be linear in what is to be whitened; those of data need not be.
         whiten: whether chains move in whitened coordinates (see `mongepatch.whiten`), in which plain NUTS samples

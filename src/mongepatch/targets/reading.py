@@ -22,7 +22,7 @@ SOURCE = "by residuals read off the density"
 
 
 class FoundResiduals:
-    """Residuals that were read off a log density: `print` says what they are, and `sample` takes them as `residuals=`."""
+    """Residuals that were read off a log density: `print` shows them, and `sample` takes them as `residuals=`."""
 
     def __init__(self, reading: Reading, layout: Layout) -> None:
         self._reading, self._layout = reading, layout

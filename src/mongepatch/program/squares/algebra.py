@@ -110,10 +110,10 @@ def _compact(graph: Graph, one: Expression) -> Expression:
     if one.shape == ():
         return one
     if one.name == "broadcast_in_dim":
-        small, shape = compact(graph, one.inputs[0]), [1] * len(one.shape)
+        small, lengths = compact(graph, one.inputs[0]), [1] * len(one.shape)
         for axis, size in zip(one.params["broadcast_dimensions"], small.shape, strict=True):
-            shape[axis] = size
-        return graph.reshape(small, shape)
+            lengths[axis] = size
+        return graph.reshape(small, lengths)
     if one.name == "reshape" and compact(graph, one.inputs[0]).size == 1:
         return graph.reshape(compact(graph, one.inputs[0]), (1,) * len(one.shape))
     if one.name not in ELEMENTWISE:

@@ -15,13 +15,18 @@ _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "rem
 """Operations that do nothing but evaluate an inner program."""
 _CUSTOM = {"custom_jvp_call", "custom_vjp_call"}
 """The same with derivatives of a user's own, which values of it keep."""
-ELEMENTWISE = frozenset(
-    ["add", "sub", "mul", "div", "neg", "square", "integer_pow", "pow", "exp", "exp2", "log", "log1p", "expm1", "sqrt", "rsqrt", "cbrt", "abs", "sign", "max", "min", "tanh", "sinh", "cosh", "asinh", "sin", "cos", "atan", "logistic", "erf", "erfc", "lgamma", "digamma", "select_n", "clamp", "convert_element_type", "stop_gradient", "ne", "eq", "lt", "le", "gt", "ge", "and", "or", "not", "is_finite"]
-)
+_ELEMENTWISE_NAMES = """
+    add sub mul div neg square integer_pow pow exp exp2 log log1p expm1 sqrt rsqrt cbrt abs sign max min tanh sinh
+    cosh asinh sin cos atan logistic erf erfc lgamma digamma select_n clamp convert_element_type stop_gradient ne
+    eq lt le gt ge and or not is_finite
+"""
+ELEMENTWISE = frozenset(_ELEMENTWISE_NAMES.split())
 """Operations that treat all elements alike, each for itself."""
-_LEADS_BY_ANY = frozenset(
-    ["add", "sub", "mul", "neg", "reduce_sum", "reshape", "broadcast_in_dim", "transpose", "concatenate", "stack", "slice", "gather", "dynamic_slice", "rev", "select_n", "convert_element_type", "log1p", "log", "sqrt", "square"]
-)
+_LEADS_BY_ANY_NAMES = """
+    add sub mul neg reduce_sum reshape broadcast_in_dim transpose concatenate stack slice gather dynamic_slice rev
+    select_n convert_element_type log1p log sqrt square
+"""
+_LEADS_BY_ANY = frozenset(_LEADS_BY_ANY_NAMES.split())
 
 
 _NONE: Mapping[str, Callable[..., Any]] = {}
@@ -42,8 +47,9 @@ class Expression:
     ) -> None:
         self.number, self.name, self.inputs, self.params = number, name, inputs, params
         self.shape, self.dtype, self.compute = shape, dtype, compute
-        self.depends = name == "input" or any(given.depends for given in inputs)
+        self.depends: bool = name == "input" or any(given.depends for given in inputs)
         """Whether it depends on the position."""
+        self._holds = False
         self.inside: Expression | None = None
         """The same by the program of a function whose derivatives are a user's own."""
         self.sign = 0
@@ -60,8 +66,6 @@ class Expression:
     def may_hold_squares(self) -> bool:
         """Whether squares can enter it linearly."""
         return self._holds
-
-    _holds = False
 
 
 class Graph:

@@ -260,9 +260,11 @@ def _of_constant(graph: Graph, a: Expression, b: Expression) -> Expression | Non
     return graph.make("dot_general", [a, graph.constant(factor)], a.shape, jnp.matmul, a.dtype, rows=True)
 
 
-_LINEAR = frozenset(
-    ["add", "sub", "neg", "reshape", "broadcast_in_dim", "transpose", "slice", "gather", "rev", "concatenate", "pad", "reduce_sum", "cumsum", "item", "convert_element_type"]
-)
+_LINEAR_NAMES = """
+    add sub neg reshape broadcast_in_dim transpose slice gather rev concatenate pad reduce_sum cumsum item
+    convert_element_type
+"""
+_LINEAR = frozenset(_LINEAR_NAMES.split())
 
 
 def _is_linear(e: Expression, moving: list[Expression]) -> bool:
@@ -305,8 +307,8 @@ def _log(graph: Graph, e: Expression, c: Expression, walk: Walker) -> list[Block
 def _student(graph: Graph, e: Expression, q: Expression, c: Expression, walk: Walker) -> list[Block] | None:
     """−k·log(1 + Σz²): Student's t with df = 2k − (number of z), whose residuals have its Fisher information.
 
-    Of one z they are 2k/√(2k + 2)·asinh z; of a positive z, such as a scale by its logarithm, √((2k − 1)/(k + 1))·log z;
-    of several, √df·z/(1 + Σz²)^¼. The front ends' are the same.
+    Of one z they are 2k/√(2k + 2)·asinh z; of a positive z, such as a scale, √((2k − 1)/(k + 1))·log z; of several,
+    √df·z/(1 + Σz²)^¼. The front ends' are the same.
     """
     if sign(graph, q) != 1 or sign(graph, c) != -1:
         return None

@@ -6,15 +6,17 @@ import numpy as np
 
 from mongepatch.program.squares.expression import Expression, Graph
 
-_SAME = frozenset(
-    ["reduce_sum", "reshape", "broadcast_in_dim", "transpose", "slice", "gather", "dynamic_slice", "rev", "convert_element_type", "cumsum", "reduce_max", "reduce_min", "expm1", "sinh", "tanh", "asinh", "atan", "erf", "cbrt", "sign", "stop_gradient"]
-)
+_SAME_NAMES = """
+    reduce_sum reshape broadcast_in_dim transpose slice gather dynamic_slice rev convert_element_type cumsum
+    reduce_max reduce_min expm1 sinh tanh asinh atan erf cbrt sign stop_gradient
+"""
+_SAME = frozenset(_SAME_NAMES.split())
 """Operations whose results have the sign of what they are done to."""
 _POSITIVE = frozenset(["exp", "exp2", "square", "sqrt", "rsqrt", "abs", "logistic", "erfc", "cosh", "iota"])
 
 
 def sign(graph: Graph, expression: Expression) -> int:
-    """1 where all elements are at least 0 at every position, −1 where they are at most 0, and 0 if that is not known."""
+    """1 where all elements are at least 0 at every position, −1 where they are at most 0, 0 if that is not known."""
     if expression not in graph.signs:
         graph.signs[expression] = _sign(graph, expression)
     return graph.signs[expression]

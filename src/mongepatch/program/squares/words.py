@@ -9,7 +9,10 @@ from mongepatch.program.squares.expression import Expression, Graph
 MOST_CHARACTERS = 60
 """Length beyond which an expression is abbreviated to what it depends on."""
 _SUM, _PRODUCT, _POWER, _ATOM = range(4)
-_TRANSPARENT = frozenset(["reshape", "broadcast_in_dim", "broadcast_to", "convert_element_type", "stop_gradient", "transpose"])
+_TRANSPARENT_NAMES = """
+    reshape broadcast_in_dim broadcast_to convert_element_type stop_gradient transpose
+"""
+_TRANSPARENT = frozenset(_TRANSPARENT_NAMES.split())
 _SIGNS = {"add": (" + ", _SUM), "sub": (" - ", _SUM), "mul": ("·", _PRODUCT), "div": ("/", _PRODUCT)}
 
 Label = Callable[[int, int], str]
