@@ -133,6 +133,19 @@ def test_data_without_residuals_are_known_by_their_slopes():
     np.testing.assert_allclose(information.vector[0], [0.0, *(OBSERVED / ERRORS**2)], atol=1e-8)
 
 
+def test_second_derivatives_of_data_without_residuals_are_averaged():
+    counts = np.arange(4.0)
+
+    def density(p):  # counts ~ Poisson(exp(θ)): −∇² is exp(θ)
+        return prior(p) + (counts * p["theta"] - jnp.exp(p["theta"])).sum()
+
+    found = whitening(mp.Target.from_density(density, EXAMPLE).with_residuals(residuals))
+    positions = exact_draws(jax.random.key(0), 64)
+    information = information_at(found, positions)
+    expected = np.exp(np.asarray(positions)[:, 1:5]).mean(axis=0)
+    np.testing.assert_allclose(np.diag(dense(found.initial.plan, information.matrix[0]))[1:], expected, rtol=1e-8)
+
+
 def test_information_of_slopes_is_never_negative():
     def density(p):  # a likelihood that is not log-concave anywhere
         return prior(p) + 0.05 * (p["theta"] ** 2).sum()

@@ -1,7 +1,8 @@
 """What data says about inner coordinates: A = E[JᵀJ] and b = E[JᵀJθ + ∇ log p(data)], averages over draws.
 
 J is the Jacobian of the data's residuals by the inner coordinates θ. For each observed variable both are divided by its
-1/σ² at the draw, with which `WhitenedDensity` multiplies them again wherever it is.
+1/σ² at the draw, with which `WhitenedDensity` multiplies them again wherever it is. Of a variable without residuals A
+is the diagonal of E[−∇² log p(data)], by one product of a Hessian and a random vector for each draw.
 """
 
 from functools import partial
@@ -36,6 +37,8 @@ class _Terms(NamedTuple):
     slopes: np.ndarray
     """∇ log p of each variable by θ, [draws, variables, inner coordinates]."""
     theta: np.ndarray
+    curvature: np.ndarray | None
+    """Estimates of the diagonal of −∇² log p, [draws, inner coordinates]; None where it has no second derivative."""
 
 
 def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.ndarray) -> Information | None:
@@ -43,11 +46,13 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     if not plan.scaled:
         return None
     thinned = evenly(positions, NUM_DRAWS)
-    compressed, slopes, precisions = (
-        np.asarray(part, np.float64) for part in _data_terms(jnp.asarray(thinned), data, plan=plan)
-    )
+    # A product of a Hessian H and v of random signs: the mean of v·Hv, element by element, is the diagonal of H.
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(thinned), len(plan.inner))).astype(thinned.dtype)
+    curved = any(first == last for first, last in plan.data_rows) and _twice_differentiable(data, thinned[0])
+    found = _data_terms(jnp.asarray(thinned), jnp.asarray(signs), data, plan=plan, curved=curved)
+    compressed, slopes, precisions, *products = (np.asarray(part, np.float64) for part in found)
     usable = np.logical_and.reduce(
-        [np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in (compressed, slopes, precisions)]
+        [np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in (compressed, slopes, precisions, *products)]
     )
     if usable.sum() < _MIN_DRAWS:
         return None
@@ -60,7 +65,8 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     for variable, (first, last) in enumerate(plan.data_rows):
         own = (rows >= first) & (rows < last)
         scale = scales[:, variable, None]
-        terms = _Terms(values[:, own] * scale, slopes[usable][:, variable] * scale**2, theta)
+        curvature = -signs[usable] * products[0][usable][:, variable] * scale**2 if products else None
+        terms = _Terms(values[:, own] * scale, slopes[usable][:, variable] * scale**2, theta, curvature)
         parts.append(_averages(terms, rows[own] - first, columns[own], last - first, plan))
     dtype = positions.dtype
     matrices, vectors = zip(*parts, strict=True)
@@ -79,20 +85,41 @@ def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> fl
     return found if np.isfinite(found) else np.inf
 
 
-@partial(jit, static_argnames=("plan",))
-def _data_terms(positions: jax.Array, data: DataPrograms, *, plan: WhiteningPlan) -> tuple[jax.Array, ...]:
-    """The compressed Jacobian of the residuals, the gradients of the log likelihoods, and the precisions."""
+def _twice_differentiable(data: DataPrograms, position: np.ndarray) -> bool:
+    """Whether JAX can multiply by the Hessians of the log likelihoods."""
+    try:
+        slopes = jax.jacrev(data.log_likelihoods)
+        jax.eval_shape(
+            jax.vmap(lambda x: jax.jvp(slopes, (x,), (x,))), jax.ShapeDtypeStruct((1, *position.shape), position.dtype)
+        )
+    except Exception:
+        return False
+    return True
 
-    def at(position: Vector) -> tuple[AnyVector, jax.Array, AnyVector]:
+
+@partial(jit, static_argnames=("plan", "curved"))
+def _data_terms(
+    positions: jax.Array, signs: jax.Array, data: DataPrograms, *, plan: WhiteningPlan, curved: bool
+) -> tuple[jax.Array, ...]:
+    """The compressed Jacobian of the residuals, the gradients of the log likelihoods, and the precisions.
+
+    Then, if `curved`, the products of the Hessians of the log likelihoods with a vector of signs for each position.
+    """
+
+    def at(given: tuple[Vector, AnyVector]) -> tuple[jax.Array, ...]:
+        position, along_signs = given
         psi, theta = plan.split(position)
         colouring = plan.data_colouring
         along = jnp.zeros(1, position.dtype)  # `lax.map` fails on arrays without elements
         if colouring is not None:
             along = colouring.compressed(lambda t: data.residuals(plan.join(psi, t)), theta)
-        slopes = jax.jacrev(lambda t: data.log_likelihoods(plan.join(psi, t)))(theta)
-        return along, slopes, data.precisions(position)
+        gradients = jax.jacrev(lambda t: data.log_likelihoods(plan.join(psi, t)))
+        if not curved:
+            return along, gradients(theta), data.precisions(position)
+        slopes, products = jax.jvp(gradients, (theta,), (along_signs,))
+        return along, slopes, data.precisions(position), products
 
-    terms: tuple[jax.Array, ...] = jax.lax.map(at, positions, batch_size=_BATCH)
+    terms: tuple[jax.Array, ...] = jax.lax.map(at, (positions, signs), batch_size=_BATCH)
     return terms
 
 
@@ -124,10 +151,16 @@ def _gram(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tupl
 
 
 def _averages_of_slopes(terms: _Terms, plan: WhiteningPlan) -> tuple[np.ndarray, np.ndarray]:
-    """The same without residuals: how ∇ log p falls with θ, coordinate by coordinate, stands for the information."""
-    centred = terms.theta - terms.theta.mean(axis=0)
-    spread = (centred**2).sum(axis=0)
-    found = -(terms.slopes * centred).sum(axis=0) / np.where(spread > 0, spread, 1.0)
+    """The same without residuals: the mean of −∇² log p, coordinate by coordinate, stands for the information.
+
+    Without second derivatives that is how ∇ log p falls with θ.
+    """
+    if terms.curvature is not None:
+        found = terms.curvature.mean(axis=0)
+    else:
+        centred = terms.theta - terms.theta.mean(axis=0)
+        spread = (centred**2).sum(axis=0)
+        found = -(terms.slopes * centred).sum(axis=0) / np.where(spread > 0, spread, 1.0)
     diagonal = np.maximum(found, 0.0)
     rows, columns = plan.algebra.rows, plan.algebra.columns
     vector = (diagonal * terms.theta + terms.slopes).mean(axis=0)
