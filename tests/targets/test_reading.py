@@ -35,11 +35,31 @@ def groups(p):
     return prior + effects + norm.logpdf(Y, p["theta"][GROUP], jnp.exp(p["log_sigma"])).sum()
 
 
+DESIGN = np.random.default_rng(2).normal(size=(80, 20))
+LABELS = DESIGN[:, 0] * 2 + np.random.default_rng(3).logistic(size=80) > 0
+
+
+def horseshoe(p):
+    def half_cauchy(log_scale):
+        return (log_scale - jnp.log1p(jnp.exp(log_scale) ** 2)).sum()
+
+    prior = half_cauchy(p["log_tau"]) + half_cauchy(p["log_lam"])
+    scale = jnp.exp(p["log_tau"] + p["log_lam"])
+    predictor = DESIGN @ p["beta"]
+    return (
+        prior
+        + norm.logpdf(p["beta"], 0, scale).sum()
+        + jnp.where(LABELS, predictor, 0.0).sum()
+        - jnp.logaddexp(0.0, predictor).sum()
+    )
+
+
 def neal(p):
     return -0.5 * (p["v"] / 3) ** 2 + norm.logpdf(p["x"], 0, jnp.exp(p["v"] / 2)).sum()
 
 
 GROUPS_INIT = {"mu": 0.0, "log_tau": 0.0, "log_sigma": 0.0, "theta": jnp.zeros(100)}
+HORSESHOE_INIT = {"log_tau": 0.0, "log_lam": jnp.zeros(20), "beta": jnp.zeros(20)}
 SCHOOLS_INIT = {"mu": 0.0, "log_tau": 0.0, "theta": jnp.zeros(8)}
 
 
@@ -128,6 +148,10 @@ def test_robust_data_leaves_the_prior_inner():
     assert whitening(density, SCHOOLS_INIT).words.startswith("mu and theta given log_tau")
 
 
+def test_a_horseshoe_is_whitened():
+    assert whitening(horseshoe, HORSESHOE_INIT).words.startswith("beta given log_lam and log_tau, whitened")
+
+
 def test_densities_without_hierarchy_are_sampled_as_they_were():
     def regression(x):
         return -0.5 * x @ x - jnp.logaddexp(0.0, x * EFFECTS[:3]).sum()
@@ -161,7 +185,9 @@ def test_a_bare_funnel_of_fifty_is_right(seed):
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize(
-    ("density", "init"), [(schools, SCHOOLS_INIT), (groups, GROUPS_INIT)], ids=["schools", "groups"]
+    ("density", "init"),
+    [(schools, SCHOOLS_INIT), (groups, GROUPS_INIT), (horseshoe, HORSESHOE_INIT)],
+    ids=["schools", "groups", "horseshoe"],
 )
 def test_bare_hierarchies_agree_with_residuals_by_hand(density, init):
     tree = mp.sample(density, init, progress=False)
