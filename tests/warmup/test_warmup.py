@@ -98,11 +98,11 @@ def test_an_alpha_of_zero_costs_what_hmc_costs():
 
 @pytest.fixture(scope="module")
 def funnel():
-    return quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=10_000)
+    return quiet(mp.targets.funnel(1), np.full(2, 5.0), metric="monge", draws=10_000)
 
 
 def test_the_funnel_with_one_stiff_direction_gets_the_monge_metric():
-    funnel = quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=100)
+    funnel = quiet(mp.targets.funnel(1), np.full(2, 5.0), metric="monge", draws=100)
     attrs = funnel["posterior"].attrs
     assert attrs["metric"] == "Monge"
     assert "one direction is stiff" in attrs["chosen"]

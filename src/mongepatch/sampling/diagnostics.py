@@ -89,8 +89,9 @@ def _unstable(fraction: float) -> Iterator[str]:
         yield (
             f"At {fraction:.1%} of the last draws of warm-up the density was too steep for steps of this size in a "
             "constant metric: steeper regions, such as the neck of a funnel, may be missing, whatever R̂ says. "
-            "Residuals of the model make coordinates that suit it: print(mp.residuals_of(logdensity, init)) shows "
-            "those that were read off the density. If some are missing, give all of them, such as "
+            'Residuals of the model make coordinates that suit it, with metric="auto": '
+            "print(mp.residuals_of(logdensity, init)) shows those that were read off the density. If some are "
+            "missing, give all of them, such as "
             "mp.sample(logdensity, init, residuals=lambda p: [(p['theta'] - p['mu']) / jnp.exp(p['log_tau'])]), or the "
             "model itself, by mp.from_numpyro or mp.from_pymc. Or write it in the non-centred form."
         )
