@@ -4,6 +4,8 @@ A small hierarchical model, centred: θⱼ ~ N(μ, τ²), yⱼ ~ N(θⱼ, 1), μ
 side by side, each on its own data, from a starting point that knows nothing of the truth.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,14 +13,19 @@ import pytest
 
 import mongepatch as mp
 from mongepatch import kernels
+from mongepatch.coordinates.algebra import SparseAlgebra
+from mongepatch.coordinates.outer import OuterMap
+from mongepatch.coordinates.whitened import Information
 from mongepatch.kernels import Setup, draw
 from mongepatch.metrics import fitted
+from mongepatch.program import trace_density
 
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 
 REPLICATIONS, GROUPS = 800, 4
 BURN_IN, KEPT, THIN = 200, 63, 8
 BINS = 16
+DATA = np.linspace(-1.0, 1.0, GROUPS)
 # Position: μ, log τ, θ₁ … θ₄.
 
 
@@ -54,27 +61,52 @@ def look_at(x, y):
     return jnp.stack([x[0], x[1], x[2], density_given(y)(x)])
 
 
+def as_given(y):
+    """The density in the coordinates of the model, and the map from them."""
+    return density_given(y), lambda x: x, lambda x: x
+
+
+def whitened(y):
+    """The density in whitened coordinates that suit neither the data nor the scale: draws must not know."""
+    target = mp.Target.from_density(density_given(DATA), np.zeros(2 + GROUPS))
+    target = target.with_residuals(
+        lambda x: (x[0], x[1] / 0.5, (x[2:] - x[0]) * jnp.exp(-x[1])), data_residuals=lambda x: DATA - x[2:]
+    )
+    initial = mp.whiten(target).coordinates.initial
+    plan, dtype = initial.plan, y.dtype
+    is_group = (plan.algebra.rows == plan.algebra.columns) & (plan.inner[plan.algebra.rows] > 0)
+    density = replace(
+        initial,
+        density=trace_density(density_given(y), jax.ShapeDtypeStruct((2 + GROUPS,), dtype)),
+        information=Information(jnp.asarray(0.6 * is_group, dtype)[None], 0.5 * jnp.append(0.2, y)[None]),
+        outer_map=OuterMap(*(jnp.asarray([number], dtype) for number in (0.1, 0.6, 0.3, 0.8))),
+    )
+    return density, density.to_model, density.from_model
+
+
 METHODS = {
     "LMC-Monge": (kernels.LMC(), mp.Monge(0.2), 0.2, mp.Static(12, jitter=0.5)),
     "NUTS-Monge": (kernels.LMC(), mp.Monge(0.2), 0.2, mp.NUTS(6)),
     "LMC-Fisher": (kernels.LMC(), mp.Fisher(information), 0.6, mp.Static(5, jitter=0.5)),
     "RMHMC-Fisher": (kernels.RMHMC(), mp.Fisher(information), 0.5, mp.Static(5, jitter=0.5)),
+    "NUTS, whitened": (kernels.LMC(), mp.Euclidean(), 0.5, mp.NUTS(6), whitened),
 }
 
 
-def ranks(kernel, metric, step_size, trajectory):
+def ranks(kernel, metric, step_size, trajectory, coordinates=as_given):
     """For each replication and quantity, how many of the kept draws are below the truth."""
 
     def replicate(key):
         truth_key, start_key, key = jax.random.split(key, 3)
         truth, y = simulate(truth_key)
-        start, _ = simulate(start_key)
-        density, suited = density_given(y), fitted(metric, start)
+        density, to_model, from_model = coordinates(y)
+        start = from_model(simulate(start_key)[0])
+        suited = fitted(metric, start)
         setup = Setup(density, suited, jnp.asarray(step_size, start.dtype), trajectory)
 
         def one(point, key):
             point, info = draw(kernel, key, point, setup)
-            return point, (look_at(point.position, y), info.acceptance_rate)
+            return point, (look_at(to_model(point.position), y), info.acceptance_rate)
 
         keys = jax.random.split(key, BURN_IN + KEPT * THIN)
         _, (draws, acceptance) = jax.lax.scan(one, suited.at(density, start)[0], keys)
@@ -108,4 +140,13 @@ def test_ranks_are_uniform(name):
 def test_a_wrong_determinant_is_noticed(monkeypatch):
     monkeypatch.setattr(mp.Fisher, "log_det", lambda self, point: 0.0 * point.logdensity)
     found, _ = ranks(*METHODS["LMC-Fisher"])
+    assert surprise(found) > 6.0
+
+
+@pytest.mark.slow
+def test_a_missing_determinant_of_whitened_coordinates_is_noticed(monkeypatch):
+    jax.clear_caches()  # a traced density of before the mistake would hide it
+    monkeypatch.setattr(SparseAlgebra, "log_det", lambda self, factor: jnp.zeros(()))
+    found, _ = ranks(*METHODS["NUTS, whitened"])
+    jax.clear_caches()
     assert surprise(found) > 6.0
