@@ -5,7 +5,9 @@ import operator
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._pytree import is_concrete
 from mongepatch._typing import Scalar
 from mongepatch.errors import MongepatchError, SettingError
@@ -25,10 +27,11 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int:
 def real_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number, as an array; a traced one is not checked."""
     try:
-        number = jnp.asarray(value)
+        if not jnp.issubdtype(jnp.result_type(value), jnp.number) and not isinstance(value, bool | np.bool_):
+            raise TypeError(f"{type(value).__name__} is no number")
+        number = on_device(value, jnp.result_type(float))
     except (TypeError, ValueError) as cause:
         raise error(f"{name} must be a number; it is {value!r}.") from cause
-    number = number.astype(jnp.result_type(float))
     if number.ndim != 0:
         raise error(f"{name} must be one number; its shape is {number.shape}.")
     if is_concrete(number) and not math.isfinite(number):  # jnp would make it a traced one

@@ -1,9 +1,9 @@
 """Many positions of the model in whitened coordinates."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity, Positions
 from mongepatch.coordinates.whitened import WhitenedDensity
 from mongepatch.program import jit
@@ -13,7 +13,7 @@ def in_coordinates(positions: np.ndarray, density: LogDensity) -> np.ndarray:
     """Positions of the model [number, dimension] in the coordinates of a density, where these are others."""
     if not isinstance(density, WhitenedDensity):
         return positions
-    return np.asarray(_from_model(density, jnp.asarray(positions)))
+    return np.asarray(_from_model(density, on_device(positions)))
 
 
 @jit

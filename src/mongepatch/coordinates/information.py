@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.sparse import csr_array
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import AnyVector, Vector
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.coordinates.whitened import Information
@@ -49,7 +50,7 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     # A product of a Hessian H and v of random signs: the mean of v·Hv, element by element, is the diagonal of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(thinned), len(plan.inner))).astype(thinned.dtype)
     curved = any(first == last for first, last in plan.data_rows) and _twice_differentiable(data, thinned[0])
-    found = _data_terms(jnp.asarray(thinned), jnp.asarray(signs), data, plan=plan, curved=curved)
+    found = _data_terms(on_device(thinned), on_device(signs), data, plan=plan, curved=curved)
     compressed, slopes, precisions, *products = (np.asarray(part, np.float64) for part in found)
     usable = np.logical_and.reduce(
         [np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in (compressed, slopes, precisions, *products)]
@@ -70,7 +71,7 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
         parts.append(_averages(terms, rows[own] - first, columns[own], last - first, plan))
     dtype = positions.dtype
     matrices, vectors = zip(*parts, strict=True)
-    return Information(jnp.asarray(np.stack(matrices), dtype), jnp.asarray(np.stack(vectors), dtype))
+    return Information(on_device(np.stack(matrices), dtype), on_device(np.stack(vectors), dtype))
 
 
 def evenly(rows: np.ndarray, count: int) -> np.ndarray:

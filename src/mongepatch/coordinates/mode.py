@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
 from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.coordinates.information import NUM_DRAWS, estimate_information, misfit
@@ -38,8 +38,8 @@ def whitened_at_mode(whitening: Whitening, start: Vector) -> WhitenedDensity:
     for spread in _SPREADS:
         mode = _mode(density, in_coordinates(np.asarray(model_position)[None], density)[0])
         around = (mode + spread * noise).astype(mode.dtype)
-        positions = np.stack([np.asarray(density.to_model(jnp.asarray(row))) for row in around])
-        model_position = density.to_model(jnp.asarray(mode))
+        positions = np.stack([np.asarray(density.to_model(on_device(row))) for row in around])
+        model_position = density.to_model(on_device(mode))
         found = estimate_information(whitening.data, plan, positions)
         if found is None:
             return initial
@@ -51,7 +51,7 @@ def _mode(density: WhitenedDensity, start: np.ndarray) -> np.ndarray:
     """A point near the mode, by L-BFGS."""
 
     def loss(position: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = _value_and_gradient(density, jnp.asarray(position.astype(start.dtype)))
+        value, gradient = _value_and_gradient(density, on_device(position, start.dtype))
         value, gradient = -float(value), -np.asarray(gradient, np.float64)
         if not (np.isfinite(value) and np.isfinite(gradient).all()):
             return np.inf, np.zeros_like(gradient)
@@ -63,7 +63,7 @@ def _mode(density: WhitenedDensity, start: np.ndarray) -> np.ndarray:
 
 def _misfit_at(density: WhitenedDensity, positions: np.ndarray) -> float:
     internal = in_coordinates(positions, density)
-    gradients = np.stack([np.asarray(_value_and_gradient(density, jnp.asarray(row))[1]) for row in internal])
+    gradients = np.stack([np.asarray(_value_and_gradient(density, on_device(row))[1]) for row in internal])
     return misfit(internal, gradients, density.plan.inner)
 
 

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from scipy.optimize import minimize
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import AnyVector, Scalar
 
 _PENALTY = 4.0
@@ -33,7 +34,7 @@ class OuterMap(NamedTuple):
     @classmethod
     def identity(cls, size: int, dtype: Any) -> "OuterMap":
         """ψ = u."""
-        zeros, ones = jnp.zeros(size, dtype), jnp.ones(size, dtype)
+        zeros, ones = on_device(np.zeros(size), dtype), on_device(np.ones(size), dtype)
         return cls(zeros, ones, zeros, ones)
 
     def forward(self, u: AnyVector) -> tuple[AnyVector, Scalar]:
@@ -64,7 +65,7 @@ def fit(draws: np.ndarray, dtype: Any) -> OuterMap:
         found = minimize(partial(_loss, standard), np.zeros(4 * size), jac=True, bounds=bounds, method="L-BFGS-B")
         fitted[:, moves] = found.x.reshape(4, size)
     parts = (center + scale * shift, scale * np.exp(log_scale), skew, np.exp(log_tail))
-    return OuterMap(*(jnp.asarray(part, dtype) for part in parts))
+    return OuterMap(*(on_device(part, dtype) for part in parts))
 
 
 def _loss(values: np.ndarray, parameters: np.ndarray) -> tuple[float, np.ndarray]:

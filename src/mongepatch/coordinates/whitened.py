@@ -15,7 +15,9 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import AnyVector, Scalar, Vector
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
@@ -34,7 +36,7 @@ class Information(NamedTuple):
     def none(cls, plan: WhiteningPlan, dtype: Any) -> "Information":
         """A = 0, b = 0: the non-centred form."""
         count = len(plan.scaled)
-        return cls(jnp.zeros((count, len(plan.algebra.rows)), dtype), jnp.zeros((count, len(plan.inner)), dtype))
+        return cls(*(on_device(np.zeros((count, size)), dtype) for size in (len(plan.algebra.rows), len(plan.inner))))
 
 
 class _Conditional(NamedTuple):

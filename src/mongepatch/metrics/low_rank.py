@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import Directions, PerDirection, Scalar, Vector
@@ -33,7 +35,8 @@ class LowRank:
     @classmethod
     def identity(cls, dimension: int, capacity: int) -> "LowRank":
         """M = I, with room for directions."""
-        return cls(jnp.ones(dimension), jnp.zeros((dimension, capacity)), jnp.ones(capacity))
+        parts = (np.ones(dimension), np.zeros((dimension, capacity)), np.ones(capacity))
+        return cls(*(on_device(part, jnp.result_type(float)) for part in parts))
 
     def check(self, dimension: int) -> None:
         """Raise unless there is one scale a parameter."""

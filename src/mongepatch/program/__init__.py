@@ -1,6 +1,7 @@
 """Functions as JAX traced them: their text, apart from the data that they close over, and squares in them."""
 
 from mongepatch.program.compiling import jit
+from mongepatch.program.constants import in_numpy
 from mongepatch.program.density import check_density, trace_density
 from mongepatch.program.program import Program, trace
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
@@ -12,6 +13,7 @@ __all__ = [
     "ResidualBlock",
     "TracedFunction",
     "check_density",
+    "in_numpy",
     "jit",
     "read_squares",
     "trace",

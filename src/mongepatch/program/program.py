@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from jax.core import eval_jaxpr
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
 
 
@@ -77,7 +77,7 @@ def trace(function: Callable[[Vector], Any], position: jax.ShapeDtypeStruct) -> 
     closed, value = jax.make_jaxpr(lambda x: function(x), return_shape=True)(position)
     jaxpr, used = _without_unused(closed.jaxpr)
     constants = [constant for constant, use in zip(closed.consts, used, strict=True) if use]
-    return Program(_Code(jaxpr, jax.tree.structure(value)), tuple(map(jnp.asarray, constants))), value
+    return Program(_Code(jaxpr, jax.tree.structure(value)), tuple(map(on_device, constants))), value
 
 
 def _without_unused(jaxpr: Any) -> tuple[Any, list[bool]]:

@@ -1,13 +1,15 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import LogDensity, Positions, PRNGKey, PyTree, Vector
+from mongepatch._arrays import on_device
+from mongepatch._typing import LogDensity, Positions, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.chains import points_at
 from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
@@ -15,7 +17,7 @@ from mongepatch.metrics import Euclidean, Metric
 from mongepatch.program import jit
 from mongepatch.targets import Target
 
-Proposal: TypeAlias = Callable[[PRNGKey, Any], Vector]
+Proposal: TypeAlias = Callable[[PRNGKey, Any], Positions]
 
 _SPREAD_FRACTIONS = (1.0, 0.5, 0.25, 0.1, 0.0)
 """How far from a given point to try, relative to the spread: nearer each time, at last the point itself."""
@@ -35,13 +37,13 @@ def initial_points(
     """The metric's point where each chain starts: given by the user, around the user's, or of the target's own."""
     if per_chain:
         positions = np.asarray(jax.vmap(target.layout.flat)(init))
-        found = _geometry(jnp.asarray(in_coordinates(positions, density)), metric, density)
+        found = _geometry(on_device(in_coordinates(positions, density)), metric, density)
     elif init is not None:
         (center,) = in_coordinates(np.asarray(target.layout.flat(init))[None], density)
-        found = _dispersed(key, chains, _around(jnp.asarray(center), spread), density, metric)
+        found = _dispersed(key, chains, _around(on_device(center), spread), density, metric)
     elif target.start is not None:
         start = target.start
-        found = _dispersed(key, chains, lambda chain_key, _: start(chain_key), density, metric)
+        found = _dispersed(key, chains, lambda keys, _: jax.vmap(start)(keys), density, metric)
     else:
         raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
     _check_usable(found, density)
@@ -88,19 +90,25 @@ def _changing_geometry(positions: Positions, metric: Metric, density: LogDensity
 
 def _around(center: Vector, spread: float) -> Proposal:
     """Propose points that are uniform within `spread` of a given one in every coordinate."""
+    return lambda keys, fraction: _uniform_around(keys, center, on_device(fraction * spread, center.dtype))
 
-    def propose(key: PRNGKey, fraction: Any) -> Vector:
-        return center + fraction * spread * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0)
 
-    return propose
+@jit
+def _uniform_around(keys: PRNGKey, center: Vector, reach: Scalar) -> Positions:
+    return jax.vmap(lambda key: center + reach * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0))(keys)
+
+
+@partial(jit, static_argnames=("chains",))
+def _chain_keys(key: PRNGKey, attempt: int, *, chains: int) -> PRNGKey:
+    """Randomness of each chain."""
+    return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
 
 
 def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: LogDensity, metric: Metric) -> _Geometry:
     """A point for every chain; where a proposed one cannot be used, another is proposed."""
     positions, usable = None, np.zeros(chains, bool)
     for attempt, fraction in enumerate(_SPREAD_FRACTIONS):
-        keys = jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
-        proposed = jax.vmap(propose, (0, None))(keys, fraction)
+        proposed = propose(_chain_keys(key, attempt, chains=chains), fraction)
         positions = proposed if positions is None else jnp.where(usable[:, None], positions, proposed)
         found = _geometry(positions, metric, density)
         usable = found.usable()
@@ -112,7 +120,7 @@ def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: LogDensity
 def _check_usable(found: _Geometry, density: LogDensity) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
     points, usable = found.points, found.usable()
-    values, gradients = points.logdensity, points.gradient
+    values, gradients = np.asarray(points.logdensity), np.asarray(points.gradient)
     if not usable.all():
         where = "every starting point" if not usable.any() else f"{(~usable).sum()} of {usable.size} starting points"
         if not np.isfinite(values).all():

@@ -13,7 +13,7 @@ from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.coordinates import WhitenedDensity, Whitening, whitening_of
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric, fitted
-from mongepatch.program import trace_density
+from mongepatch.program import jit, trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.initial_points import check_per_chain, initial_points
 from mongepatch.targets import Target
@@ -109,7 +109,7 @@ def prepare(
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
     spread = float(number_at_least_zero("init_spread", spread))
-    keys = Keys(*jax.random.split(_key_of(seed), 3))
+    keys = Keys(*_split(_key_of(seed)))
     if per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init
@@ -130,6 +130,12 @@ def prepare(
     whitening = whitening_of(target, position, traced) if whiten else None
     density = traced if whitening is None else whitening.initial
     return Prepared(target, density, whitening, position, keys, chains, init, spread, per_chain)
+
+
+@jit
+def _split(key: PRNGKey) -> tuple[PRNGKey, ...]:
+    """Randomness of the parts of a run."""
+    return tuple(jax.random.split(key, 3))
 
 
 def _key_of(seed: Any) -> PRNGKey:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch.program import Program, jit, trace
 from mongepatch.targets import Target
 
@@ -25,7 +25,7 @@ def variables(positions: np.ndarray, target: Target) -> dict[str, Any]:
     for first in range(0, len(rows), count):
         last = min(first + count, len(rows))
         chunk = np.resize(rows[first:last], (count, rows.shape[1]))  # filled up, so that one program serves all
-        for name, values in _at(program, jnp.asarray(chunk)).items():
+        for name, values in _at(program, on_device(chunk)).items():
             kept[name][first:last] = values[: last - first]
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
 

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch.program import Program
+from mongepatch.program import Program, in_numpy
 from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 from mongepatch.sparse.interactions import Interactions
 from mongepatch.sparse.pattern import Pattern
@@ -65,7 +65,7 @@ def _results(program: Program, dimension: int, mode: _Mode) -> list[Dependence]:
 
 
 def _constant(value: Any) -> Dependence:
-    return Dependence(np.shape(value), None if isinstance(value, jax.core.Tracer) else value)
+    return Dependence(np.shape(value), None if isinstance(value, jax.core.Tracer) else np.asarray(value))
 
 
 def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
@@ -200,10 +200,14 @@ def _operations(jaxpr: Any) -> int:
 
 def _values(equation: Any, inputs: list[Dependence]) -> list[Dependence]:
     """Results that depend on no parameter: their values, where those of all inputs are known."""
-    shapes = [variable.aval.shape for variable in equation.outvars]
+    shapes, (first, *_) = [variable.aval.shape for variable in equation.outvars], equation.outvars
     if any(given.value is None for given in inputs) or any(hasattr(p, "eqns") for p in equation.params.values()):
         return [Dependence(shape) for shape in shapes]
-    values = equation.primitive.bind(*(given.value for given in inputs), **equation.params)
+    operands = [given.value for given in inputs]
+    known = in_numpy(equation.primitive.name, operands, first.aval.shape, first.aval.dtype)
+    if known is not None:
+        return [_constant(known)]
+    values = equation.primitive.bind(*operands, **equation.params)
     return [_constant(value) for value in (values if equation.primitive.multiple_results else [values])]
 
 

@@ -138,10 +138,10 @@ def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Depen
     if equation.primitive.name == "pad":
         if inputs[1].depends is not None:
             return None
-        places = [Dependence((), jnp.asarray(-1))]
+        places = [Dependence((), np.asarray(-1))]
     if any(place.depends is not None or place.value is None for place in places):
         return None
-    numbers = jnp.arange(int(np.prod(operand.shape))).reshape(operand.shape)
+    numbers = np.arange(int(np.prod(operand.shape))).reshape(operand.shape)
     moved = np.asarray(equation.primitive.bind(numbers, *(place.value for place in places), **equation.params))
     table = operand.table(dimension)
     inside = (moved >= 0) & (moved < table.index.size)

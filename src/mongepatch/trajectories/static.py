@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from mongepatch._arrays import on_device
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey, ScalarLike
 from mongepatch.errors import SettingError
@@ -37,9 +38,9 @@ class Static:
         if is_concrete(num_steps):
             num_steps = whole_number("num_steps", num_steps)
         fraction = number_at_least_zero("jitter", jitter)
-        if is_concrete(fraction) and fraction > 1:
+        if is_concrete(fraction) and float(fraction) > 1:
             raise SettingError(f"jitter must be at most 1; it is {jitter}.")
-        object.__setattr__(self, "num_steps", jnp.asarray(num_steps, jnp.result_type(int)))
+        object.__setattr__(self, "num_steps", on_device(num_steps, jnp.result_type(int)))
         object.__setattr__(self, "jitter", fraction)
 
     def length(self, key: PRNGKey) -> Count:

@@ -8,9 +8,9 @@ the neck of a funnel, which has no end, ℓ rises by D/2 per unit of length.)
 
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity
 from mongepatch.chains import points_at
 from mongepatch.metrics import Metric
@@ -39,9 +39,9 @@ def ascend(points: Any, density: LogDensity, metric: Metric) -> Any:
         best, highest = position, value
         for length in _LENGTHS:
             there = position + (length * direction).astype(position.dtype)
-            found = np.asarray(points_at(jnp.asarray(there), density, metric).logdensity)
+            found = np.asarray(points_at(on_device(there), density, metric).logdensity)
             better = np.isfinite(found) & ~(found <= highest)
             best, highest = np.where(better[:, None], there, best), np.where(better, found, highest)
         far &= highest - value > size
-        points = points_at(jnp.asarray(np.where(far[:, None], best, position)), density, metric)
+        points = points_at(on_device(np.where(far[:, None], best, position)), density, metric)
     return points

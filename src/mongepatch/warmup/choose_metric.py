@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.metrics import Monge, Patch
 from mongepatch.metrics.inverse_mass import Diagonal
@@ -134,7 +134,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     rows = state.recent_model_positions()
     if state.is_whitened:
         state.change_coordinates(density.density)
-    patch = Patch(to_find.residuals, 1.0, variances(rows, Diagonal(jnp.ones(rows.shape[1], rows.dtype))))
+    patch = Patch(to_find.residuals, 1.0, variances(rows, Diagonal(on_device(np.ones(rows.shape[1]), rows.dtype))))
     policy = policy_of(patch)
     trajectory: Any = Static(policy.first_length, JITTER) if to_find.trajectory else tuning.trajectory
     state.set_target_acceptance(policy.target_acceptance)
@@ -176,7 +176,7 @@ def _choose_patch_alpha(state: WarmupState, draws: int) -> str:
     state.finish_step_size()
     first, step_at_one = state.tuning, state.step_size
     for alpha in PATCH_ALPHAS:
-        bent = replace(metric, alpha=jnp.asarray(alpha, metric.alpha.dtype))
+        bent = replace(metric, alpha=on_device(alpha, metric.alpha.dtype))
         stretch = np.sqrt((1.0 + alpha**2) / 2.0)
         state.change(first._replace(metric=bent), step_at_one * stretch)
         state.run(draws // len(PATCH_ALPHAS))

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._linalg import dot
 from mongepatch._typing import Directions, LogDensity, PerDirection, PerPosition, Positions, Scalar, Spectra, Vector
 from mongepatch.kernels import LMC
@@ -53,7 +54,7 @@ class Curvature(NamedTuple):
 
 def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass) -> Curvature:
     """The curvature at some of these positions [number, dimension]."""
-    curvatures, slopes = map(np.asarray, _spectra(jnp.asarray(_thinned(positions)), density, base))
+    curvatures, slopes = map(np.asarray, _spectra(on_device(_thinned(positions)), density, base))
     usable = np.isfinite(curvatures).all(axis=1) & np.isfinite(slopes) & (curvatures[:, 0] > 0)
     if not usable.any():
         return Curvature(0.0, 0.0, 1.0, 1.0)
@@ -83,7 +84,7 @@ def unstable_fraction(positions: np.ndarray, density: LogDensity, base: InverseM
     """The fraction of these draws [number, dimension] at which steps of this size in a constant metric are unstable."""
     if not twice_differentiable(density, positions[0]):
         return 0.0
-    largest = np.asarray(_spectra(jnp.asarray(_thinned(positions)), density, base)[0][:, 0])
+    largest = np.asarray(_spectra(on_device(_thinned(positions)), density, base)[0][:, 0])
     return float(np.mean(step_size * np.sqrt(largest) > _STABILITY_LIMIT))
 
 
@@ -111,7 +112,8 @@ def _has_long_gradient(gradients: np.ndarray, base: InverseMass) -> np.ndarray:
     M need not be of the density's scale: the median is made that of χ².
     """
     dimension = gradients.shape[1]
-    squares = np.asarray(_squares(jnp.asarray(gradients), base))
+    filled = np.resize(gradients, (1 << (len(gradients) - 1).bit_length(), dimension))  # few sizes, few programs
+    squares = np.asarray(_squares(on_device(filled), base))[: len(gradients)]
     usual, largest = dimension * (1.0 - 2.0 / (9.0 * dimension)) ** 3, dimension + 4.0 * np.sqrt(2.0 * dimension)
     long: np.ndarray = squares > _LONG_GRADIENT * largest / usual * np.median(squares)
     return long

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch.chains import Record
 from mongepatch.metrics.inverse_mass import Diagonal, Structure
 from mongepatch.metrics.low_rank import LowRank
@@ -38,7 +39,7 @@ _MAX_SCALE_CHANGE = 1e10
 def initial_inverse_mass(dimension: int, structure: Structure, *, from_variances: bool) -> Diagonal | LowRank:
     """M = I, in the form that estimates of this structure take: see `estimate_inverse_mass`."""
     if from_variances and structure in ("auto", "diagonal"):
-        return Diagonal(jnp.ones(dimension))
+        return Diagonal(on_device(np.ones(dimension), jnp.result_type(float)))
     return LowRank.identity(dimension, _capacity(dimension, structure))
 
 
@@ -58,7 +59,7 @@ def variances(rows: np.ndarray, before: Diagonal) -> Diagonal:
         return before
     old, count = np.asarray(before.variance, np.float64), len(usable)
     found = (count * usable.var(axis=0) + _PRIOR_ROWS_OF_VARIANCES * old) / (count + _PRIOR_ROWS_OF_VARIANCES)
-    return Diagonal(jnp.asarray(np.where(np.isfinite(found) & (found > 0), found, old), before.variance.dtype))
+    return Diagonal(on_device(np.where(np.isfinite(found) & (found > 0), found, old), before.variance.dtype))
 
 
 def _capacity(dimension: int, structure: Structure) -> int:
@@ -113,7 +114,7 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
     dtype = before.scale.dtype
-    return LowRank(jnp.asarray(found.scale, dtype), jnp.asarray(directions, dtype), jnp.asarray(eigenvalues, dtype))
+    return LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
 
 
 def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> MassEstimate:

@@ -3,9 +3,9 @@
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains import Record, Runner, Tuning, points_at
 from mongepatch.coordinates import WhitenedDensity
@@ -13,6 +13,7 @@ from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.kernels import LMC
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Euclidean, fitted
+from mongepatch.program import jit
 from mongepatch.warmup.ascent import ascend
 from mongepatch.warmup.step_size import (
     DualAveraging,
@@ -86,7 +87,7 @@ class WarmupState:
             keep: whether to keep the draws of all of warm-up.
         """
         tuning = tuning._replace(divergence_threshold=_INITIAL_DIVERGENCE_THRESHOLD)
-        policy = None if step_size is None else FixedStepSize(jnp.asarray(step_size, points.logdensity.dtype))
+        policy = None if step_size is None else FixedStepSize(on_device(step_size, points.logdensity.dtype))
         if policy is None:
             points = ascend(points, runner.density, tuning.metric)
         state = cls(
@@ -143,7 +144,8 @@ class WarmupState:
         tuning = tuning._replace(divergence_threshold=self.tuning.divergence_threshold)
         new_base = getattr(tuning.metric, "inverse_mass", None) is not getattr(before, "inverse_mass", None)
         if tuning.metric is not before:
-            tuning = tuning._replace(metric=fitted(tuning.metric, self.points.position[0]))
+            position = jax.ShapeDtypeStruct(self.points.position.shape[1:], self.points.position.dtype)
+            tuning = tuning._replace(metric=fitted(tuning.metric, position))
             self.points = points_at(self.points.position, self.runner.density, tuning.metric)
         self.tuning = tuning
         if self.has_fixed_step_size:
@@ -157,7 +159,7 @@ class WarmupState:
         """Go on at the same points of the model in other coordinates; M must follow."""
         positions = in_coordinates(self._model_positions, density)
         self.runner.density, self.records = density, []
-        self.points = points_at(jnp.asarray(positions), density, self.tuning.metric)
+        self.points = points_at(on_device(positions), density, self.tuning.metric)
 
     def internal_draws(self, density: LogDensity, positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the model [number, dimension] in the coordinates of a density, and its gradients there.
@@ -169,7 +171,7 @@ class WarmupState:
         for first in range(0, len(positions), chains):
             batch = np.resize(positions[first : first + chains], (chains, positions.shape[1]))
             internal.append(in_coordinates(batch, density))
-            gradients.append(points_at(jnp.asarray(internal[-1]), density, self.tuning.metric).gradient)
+            gradients.append(points_at(on_device(internal[-1]), density, self.tuning.metric).gradient)
         count = len(positions)
         return np.concatenate(internal)[:count], np.concatenate(gradients)[:count]
 
@@ -202,7 +204,7 @@ class WarmupState:
     def _reasonable_step_size(self, guess: Any) -> Any:
         """A step size for where the chains are."""
         self._searches += 1
-        key, metric, kernel = jax.random.fold_in(self._key, self._searches), self.tuning.metric, self.runner.kernel
+        key, metric, kernel = _fold_in(self._key, self._searches), self.tuning.metric, self.runner.kernel
         density, dtype = self.runner.density, self.points.logdensity.dtype
         if isinstance(metric, Euclidean) and isinstance(kernel, LMC):
             return find_leapfrog_step_size(key, self.points, density, metric, float(guess), self.target_acceptance)
@@ -211,11 +213,14 @@ class WarmupState:
             self.points,
             density,
             metric,
-            jnp.asarray(guess, dtype),
-            jnp.asarray(self.target_acceptance, dtype),
+            on_device(guess, dtype),
+            on_device(self.target_acceptance, dtype),
             kernel=kernel,
             has_trajectory=self.tuning.trajectory is not None,
         )
+
+
+_fold_in = jit(jax.random.fold_in)
 
 
 def _rows(arrays: list[Any]) -> np.ndarray:

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import on_device
 from mongepatch._extras import require
 from mongepatch._pytree import pytree
 from mongepatch._typing import Flag, LogDensity, PerPosition, Positions, PRNGKey, Scalar
@@ -62,10 +63,10 @@ class DualAveraging:
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not.
         """
         begin, _, _ = _dual_averaging()
-        search = begin(jnp.asarray(step_size, dtype))
-        search = jax.tree.map(lambda leaf: jnp.asarray(leaf, dtype), search._replace(mu=search.log_x))
-        recent = jnp.full(chains, target, dtype)
-        return cls(search, jnp.asarray(target, dtype), jnp.asarray(True), jnp.asarray(watch_worst), recent)
+        search = begin(on_device(step_size, dtype))
+        search = jax.tree.map(lambda leaf: on_device(leaf, dtype), search._replace(mu=search.log_x))
+        recent = on_device(np.full(chains, target), dtype)
+        return cls(search, on_device(target, dtype), on_device(True), on_device(watch_worst), recent)
 
     @property
     def step_size(self) -> Scalar:
@@ -86,7 +87,7 @@ class DualAveraging:
 
     def finished(self) -> "DualAveraging":
         """The average of the steps so far, which no longer changes."""
-        return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=jnp.asarray(False))
+        return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=on_device(False))
 
 
 @partial(jit, static_argnames=("kernel", "has_trajectory"))
@@ -133,11 +134,10 @@ def find_leapfrog_step_size(
     key: PRNGKey, points: Any, density: LogDensity, metric: Euclidean, guess: float, target: float
 ) -> float:
     """The same for a kernel whose steps are leapfrog steps: `points_at`, which is compiled already, does the work."""
-    noise = jax.random.normal(key, points.position.shape, points.position.dtype)
 
     def accepts(step_size: float) -> bool:
-        length = jnp.asarray(step_size, noise.dtype)
-        position, middle = _leapfrog_begin(points, noise, metric.inverse_mass, length)
+        length = on_device(step_size, points.position.dtype)
+        position, noise, middle = _leapfrog_begin(key, points, metric.inverse_mass, length)
         rates = np.asarray(_leapfrog_end(points_at(position, density, metric), points, noise, middle, metric, length))
         return bool(np.where(np.isfinite(rates), rates, 0.0).mean() > target)
 
@@ -150,10 +150,13 @@ def find_leapfrog_step_size(
 
 
 @jit
-def _leapfrog_begin(points: Any, noise: Positions, base: InverseMass, length: Scalar) -> tuple[Positions, Positions]:
-    """Positions after a step, and momenta half-way, in the scale of M."""
+def _leapfrog_begin(
+    key: PRNGKey, points: Any, base: InverseMass, length: Scalar
+) -> tuple[Positions, Positions, Positions]:
+    """Positions after a step, and momenta at its beginning and half-way, in the scale of M."""
+    noise = jax.random.normal(key, points.position.shape, points.position.dtype)
     middle = noise + 0.5 * length * jax.vmap(base.root_transposed)(points.gradient)
-    return points.position + length * jax.vmap(base.root)(middle), middle
+    return points.position + length * jax.vmap(base.root)(middle), noise, middle
 
 
 @jit

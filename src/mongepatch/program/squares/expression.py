@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch.program.constants import in_numpy
+
 _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"}
 """Operations that do nothing but evaluate an inner program."""
 _CUSTOM = {"custom_jvp_call", "custom_vjp_call"}
@@ -27,9 +29,6 @@ _LEADS_BY_ANY_NAMES = """
     select_n convert_element_type log1p log sqrt square
 """
 _LEADS_BY_ANY = frozenset(_LEADS_BY_ANY_NAMES.split())
-
-
-_NONE: Mapping[str, Callable[..., Any]] = {}
 
 
 class Expression:
@@ -120,7 +119,7 @@ class Graph:
             return None
         if expression not in self._values:
             with jax.ensure_compile_time_eval():
-                (found,) = evaluate([expression], self._values, _IN_NUMPY)
+                (found,) = evaluate([expression], self._values)
             if _is_traced(found):
                 return None
             self._values[expression] = np.asarray(found)
@@ -204,24 +203,7 @@ class Graph:
         return self.make("reshape", [operand], shape, lambda value: jnp.reshape(value, shape))
 
 
-_IN_NUMPY: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "div": np.divide,
-    "neg": np.negative,
-    "square": np.square,
-    "log": np.log,
-    "exp": np.exp,
-    "sqrt": np.sqrt,
-    "reshape": np.reshape,
-}
-"""Operations that JAX would have to compile for a few constants."""
-
-
-def evaluate(
-    results: Sequence[Expression], inputs: Mapping[Expression, Any], instead: Mapping[str, Callable[..., Any]] = _NONE
-) -> list[Any]:
+def evaluate(results: Sequence[Expression], inputs: Mapping[Expression, Any]) -> list[Any]:
     """The values of expressions, given those of the inputs, or of any others that they are made from."""
     values: dict[Expression, Any] = dict(inputs)
     for expression in reached(results, inputs):
@@ -229,11 +211,8 @@ def evaluate(
             values[expression] = expression.value
         elif expression.compute is not None:
             given = [values[operand] for operand in expression.inputs]
-            if expression.name in instead and all(isinstance(value, np.ndarray | np.generic) for value in given):
-                named = [expression.shape] if expression.name == "reshape" else []
-                values[expression] = np.asarray(instead[expression.name](*given, *named), expression.dtype)
-            else:
-                values[expression] = expression.compute(*given)
+            known = in_numpy(expression.name, given, expression.shape, expression.dtype)
+            values[expression] = expression.compute(*given) if known is None else known
     return [values[result] for result in results]
 
 
