@@ -49,6 +49,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks lengths
 	$(BIN)/python -m benchmarks warmup
 	$(BIN)/python -m benchmarks patches
+	$(BIN)/python -m benchmarks bare
 	$(BIN)/python -m benchmarks gradients
 	$(BIN)/python -m benchmarks examples
 	$(BIN)/python -m benchmarks progress

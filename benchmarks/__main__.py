@@ -168,6 +168,14 @@ def patches(
 
 
 @app.command()
+def bare(draws: DrawsOfFour = 1000, seeds: Seeds = 3, only: Only = None) -> None:
+    """Bare JAX densities, whose residuals are read off them, compared with the same models in NumPyro."""
+    from benchmarks.bare.run import run
+
+    run(draws, range(seeds), only or ())
+
+
+@app.command()
 def examples(
     draws: DrawsOfFour = 1000,
     warmup: Warmup = 1000,

@@ -8,6 +8,7 @@ import numpy as np
 from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.samplers.base import RunPlan, Sampler, SamplerOutcome, SamplerTask
 from mongepatch import baselines
+from mongepatch._typing import LogDensity
 from mongepatch.paper.quiet import sample_quietly
 from mongepatch.targets import Target
 
@@ -23,7 +24,7 @@ def ours(metric: str) -> Sampler:
     return Sampler(f"ours, {metric}", run)
 
 
-def run_ours(target: Target, plan: RunPlan, **settings: Any) -> SamplerOutcome:
+def run_ours(target: Target | LogDensity, plan: RunPlan, **settings: Any) -> SamplerOutcome:
     """One run of `mongepatch.sample`."""
     with stopwatch() as watch:
         tree = sample_quietly(target, progress=False, **plan._asdict(), **settings)

@@ -1,0 +1,1 @@
+"""Log densities that are bare JAX functions, compared with the same models in NumPyro."""
