@@ -15,7 +15,7 @@ from benchmarks.measures.names import check_problems
 from benchmarks.measures.quantile_checks import FAR, NECK
 from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.measure import SamplerRow, report_progress
-from benchmarks.patches.quality import quality
+from benchmarks.patches.quality import Quality, quality
 from benchmarks.patches.report import verdicts
 from benchmarks.patches.samplers import RunPlan, SamplerOutcome
 from benchmarks.patches.samplers.in_jax import run_ours
@@ -26,8 +26,9 @@ from mongepatch.paper.console import print_table
 LEGEND = (
     f"right: runs within {FAR:g} standard errors of the truth in every quantile from 1% to 99%, with R̂ < {AGREED}; "
     f"slow: with R̂ < {NEARLY}. R̂ and ESS are the worst of all seeds; ESS is the smallest of bulk, tail and squares "
-    "over all parameters. ESS/s includes warm-up but not compilation, and is a median of seeds; the ratio is the "
-    "median of the seeds' ratios. cold: seconds from the call to the result with nothing compiled before, median."
+    "over all parameters. ESS/s includes warm-up but not compilation, and is a median of seeds. ratio: of ESS/s, the "
+    "median of the seeds' ratios; per gradient: the same of ESS per gradient-equivalent, on which other load of the "
+    "machine has no influence. cold: seconds from the call to the result with nothing compiled before, median."
 )
 
 
@@ -41,11 +42,10 @@ class BareComparison(NamedTuple):
     cold: tuple[float, float]
     """Seconds from the call to the result with nothing compiled before, median of seeds."""
 
-    @property
-    def ratio(self) -> float:
-        """Effective draws per second of the bare density over those of NumPyro's, median of seeds."""
+    def ratio(self, figure: Callable[[Quality], float] = lambda run: run.per_second) -> float:
+        """A number of the bare density's run over that of NumPyro's, median of seeds."""
         runs = zip(self.bare.runs, self.numpyro.runs, strict=True)
-        return float(np.median([bare.per_second / numpyro.per_second for bare, numpyro in runs]))
+        return float(np.median([figure(bare) / figure(numpyro) for bare, numpyro in runs]))
 
     @property
     def is_always_right(self) -> bool:
@@ -61,29 +61,15 @@ def run(draws: int = 1000, seeds: Sequence[int] = range(3), only: Collection[str
         importlib.import_module(module)
     results = {name: _compare(problem, draws, seeds) for name, problem in problems.items() if not only or name in only}
     all_right = all(both.is_always_right for both in results.values())
-    least = min(results, key=lambda name: results[name].ratio)
+    least = min(results, key=lambda name: results[name].ratio())
     print_table(
-        f"Bare densities, and the same models in NumPyro: 4 × {draws:,} draws, {len(seeds)} seeds",
-        (
-            "",
-            "residuals",
-            "right: bare",
-            "NumPyro",
-            "R̂: bare",
-            "NumPyro",
-            "ESS: bare",
-            "NumPyro",
-            "ESS/s: bare",
-            "NumPyro",
-            "ratio",
-            "cold, s: bare",
-            "NumPyro",
-        ),
+        f"Bare densities / the same models in NumPyro: 4 × {draws:,} draws, {len(seeds)} seeds",
+        ("", "residuals", "right", "R̂", "ESS", "ESS/s", "ratio", "per gradient", "cold, s"),
         [_line(name, both) for name, both in results.items()],
         (
             LEGEND,
             f"Every run on a bare density is right: {'yes' if all_right else 'no'}. "
-            f"Least ratio: {results[least].ratio:.2f} ({least}).",
+            f"Least ratio: {results[least].ratio():.2f} ({least}).",
         ),
     )
     if not only:
@@ -136,10 +122,11 @@ def _line(name: str, both: BareComparison) -> tuple[str, ...]:
     return (
         name,
         str(both.residuals),
-        *(verdicts(row) for row in rows),
-        *(f"{max(run.r_hat for run in row.runs):.3f}" for row in rows),
-        *(f"{min(run.size for run in row.runs):,.0f}" for row in rows),
-        *(f"{row.median(lambda run: run.per_second):,.0f}" for row in rows),
-        f"{both.ratio:.2f}",
-        *(f"{seconds:.1f}" for seconds in both.cold),
+        " / ".join(verdicts(row) for row in rows),
+        " / ".join(f"{max(run.r_hat for run in row.runs):.3f}" for row in rows),
+        " / ".join(f"{min(run.size for run in row.runs):,.0f}" for row in rows),
+        " / ".join(f"{row.median(lambda run: run.per_second):,.0f}" for row in rows),
+        f"{both.ratio():.2f}",
+        f"{both.ratio(lambda run: run.per_1000_grads):.2f}",
+        " / ".join(f"{seconds:.1f}" for seconds in both.cold),
     )

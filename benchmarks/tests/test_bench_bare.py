@@ -58,6 +58,7 @@ def test_the_ratio_is_the_median_of_seeds_and_one_wrong_run_is_told():
 
     bare, numpyro = [run_of(1.0), run_of(2.0), run_of(4.0)], [run_of(1.0) for _ in range(3)]
     both = BareComparison(10, SamplerRow("bare", "ours", bare), SamplerRow("NumPyro", "ours", numpyro), (1.0, 1.0))
-    assert both.ratio == pytest.approx(0.5)
+    assert both.ratio() == pytest.approx(0.5)
+    assert both.ratio(lambda run: run.per_1000_grads) == pytest.approx(1.0)
     assert both.is_always_right
     assert not both._replace(bare=SamplerRow("bare", "ours", [*bare[:2], run_of(1.0, shift=0.6)])).is_always_right
