@@ -8,6 +8,16 @@ from mongepatch._extras import require
 
 TAILS = (0.05, 0.95)
 """The tail size of a quantity is the smaller of the effective sizes of these quantiles."""
+MAX_CHAINS = 64
+"""Chains that autocorrelations are estimated from; of more chains, so many evenly spaced ones."""
+
+
+def evenly_spaced_chains(chains: int) -> np.ndarray:
+    """The numbers of at most `MAX_CHAINS` chains, evenly spaced from the first to the last; all where there are fewer.
+
+    Chains are exchangeable, so that some of them tell how autocorrelated all are, at a cost that does not grow.
+    """
+    return np.linspace(0, chains - 1, min(chains, MAX_CHAINS)).round().astype(int)
 
 
 def smallest_ess(draws: np.ndarray, methods: Sequence[str] = ("bulk", "tail")) -> float:
@@ -16,7 +26,7 @@ def smallest_ess(draws: np.ndarray, methods: Sequence[str] = ("bulk", "tail")) -
     Every quantity is judged by each of ArviZ's `methods`, and its squares around the mean by the first of them.
     Trajectories of a fixed length often make negatively correlated draws. Their bulk size exceeds the number of draws,
     while tails and squares lag behind. It is 0 where a quantity does not move, without quantities, and with
-    fewer than 4 draws.
+    fewer than 4 draws. Of more than 64 chains see `effective_sizes`.
     """
     return min(
         float(effective_sizes(draws, method, squares=method == methods[0]).min(initial=np.inf)) for method in methods
@@ -26,8 +36,11 @@ def smallest_ess(draws: np.ndarray, methods: Sequence[str] = ("bulk", "tail")) -
 def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndarray:
     """The effective sample size of each quantity of draws [chain, draw, quantity] and, if asked, of its squares.
 
-    One zero stands for all where a quantity does not move, without quantities, and with fewer than 4 draws.
+    One zero stands for all where a quantity does not move, without quantities, and with fewer than 4 draws. Of more
+    than 64 chains, it is the size of 64 evenly spaced ones times the number of chains over 64.
     """
+    chains = len(draws)
+    draws = draws[evenly_spaced_chains(chains)] if chains > MAX_CHAINS else draws
     values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)
     if draws.shape[1] < 4 or not draws.size or not np.isfinite(values).all():
         return np.zeros(1)
@@ -36,4 +49,5 @@ def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndar
     ess = require("arviz_stats.base", "sample", "An effective sample size").array_stats.ess
     tails = TAILS if method == "tail" else None
     chosen = values if squares else draws
-    return np.asarray(ess(chosen, chain_axis=0, draw_axis=1, method=method, prob=tails), float)
+    sizes = np.asarray(ess(chosen, chain_axis=0, draw_axis=1, method=method, prob=tails), float)
+    return sizes * (chains / len(draws))

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch.chains.effective_size import smallest_ess
+from mongepatch.chains.effective_size import MAX_CHAINS, evenly_spaced_chains, smallest_ess
 from mongepatch.kernels import Failure
+from mongepatch.sampling.nested_r_hat import nested_r_hat
 from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
 
 if TYPE_CHECKING:
@@ -30,21 +31,28 @@ MAX_ROUNDING = 0.01
 
 
 def diagnose(tree: "DataTree") -> str:
-    """One paragraph on everything that is wrong with a run; empty where all is well."""
+    """One paragraph on everything that is wrong with a run; empty where all is well.
+
+    Split R̂, effective sizes and BFMI are those of at most 64 evenly spaced chains, and nested R̂ is that of all chains:
+    nothing takes longer than in proportion to draws × chains × variables.
+    """
     return " ".join(_sentences(tree))
 
 
 def smallest_ess_of_run(tree: "DataTree") -> float:
     """The smallest effective sample size over all parameters of a result: of bulk, of tails and of squares.
 
-    Entries that are the same in every draw, as of triangular matrices, are left out.
+    Entries that are the same in every draw, as of triangular matrices, are left out. Of more than 64 chains, 64 evenly
+    spaced ones stand for all.
     """
+    posterior = tree["posterior"].to_dataset()
+    some = _some_chains(posterior)
     columns = [
         np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
-        for values in tree["posterior"].to_dataset().values()
+        for values in some.values()
     ]
     draws = np.concatenate(columns, axis=-1)
-    return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0])
+    return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0]) * _chain_ratio(posterior)
 
 
 def _sentences(tree: "DataTree") -> Iterator[str]:
@@ -122,20 +130,53 @@ def _deep(tree: "DataTree") -> Iterator[str]:
 
 def _disagreement(tree: "DataTree") -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
-    if stats.sizes["chain"] < 2 or not _enough(tree):
+    moving = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
+    found = {**_split_r_hats(tree, moving), **_nested_r_hats(tree, moving)}
+    if not found:
         return
-    rhat = require("arviz_stats", "sample", "mongepatch.sample").rhat
-    everything = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
-    with np.errstate(invalid="ignore"):  # entries that never change, as of triangular matrices, have none
-        worst = {str(name): float(values.max()) for name, values in rhat(everything, method="split").items()}
-    name = max(worst, key=lambda name: worst[name] if np.isfinite(worst[name]) else np.inf)
-    if not worst[name] <= MAX_R_HAT:
-        levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].mean("draw"))[:8])
+    worst = max(found, key=lambda words: found[words] if np.isfinite(found[words]) else np.inf)
+    if not found[worst] <= MAX_R_HAT:
+        levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].isel(chain=slice(8)).mean("draw")))
         yield (
-            f"The chains do not agree: R̂ of {name!r} is {worst[name]:.2f}, and the chains' mean log densities are "
+            f"The chains do not agree: {worst} is {found[worst]:.2f}, and the chains' mean log densities are "
             f"{levels}. They need more draws or warmup; or longer trajectories, an inverse_mass in the scale of the "
             "posterior and a smaller alpha, which are found in warm-up where they are not given."
         )
+
+
+def _split_r_hats(tree: "DataTree", moving: "Dataset") -> dict[str, float]:
+    """The largest split R̂ of each variable, of evenly spaced chains; none with one chain or few draws."""
+    chains = moving.sizes["chain"]
+    if chains < 2 or not _enough(tree):
+        return {}
+    rhat = require("arviz_stats", "sample", "mongepatch.sample").rhat
+    with np.errstate(invalid="ignore"):  # entries that never change, as of triangular matrices, have none
+        found = rhat(_some_chains(moving), method="split")
+    over = f" over {MAX_CHAINS} of the {chains:,} chains" if chains > MAX_CHAINS else ""
+    return {f"R̂ of {str(name)!r}{over}": float(values.max()) for name, values in found.items()}
+
+
+def _nested_r_hats(tree: "DataTree", moving: "Dataset") -> dict[str, float]:
+    """The largest nested R̂ of each variable, of all chains where there are many; none where nothing has moved."""
+    if moving.sizes["chain"] <= MAX_CHAINS or moving.sizes["draw"] < 2 or not tree["sample_stats"]["accepted"].any():
+        return {}
+    found = {name: nested_r_hat(values.transpose("chain", "draw", ...).to_numpy()) for name, values in moving.items()}
+    return {
+        f"nested R̂ of {str(name)!r} over all chains": float(np.nanmax(values))
+        for name, values in found.items()
+        if not np.isnan(values).all()
+    }
+
+
+def _some_chains(dataset: "Dataset") -> "Dataset":
+    """The dataset of at most 64 chains, evenly spaced."""
+    chains = dataset.sizes["chain"]
+    return dataset.isel(chain=evenly_spaced_chains(chains)) if chains > MAX_CHAINS else dataset
+
+
+def _chain_ratio(dataset: "Dataset") -> float:
+    """How many chains each of these stands for."""
+    return max(1.0, dataset.sizes["chain"] / MAX_CHAINS)
 
 
 def _moving(posterior: "Dataset") -> "Dataset":
@@ -155,12 +196,15 @@ def _few_effective(tree: "DataTree") -> Iterator[str]:
     if not _enough(tree):
         return
     ess = require("arviz_stats", "sample", "mongepatch.sample").ess
-    posterior = _moving(tree["posterior"].to_dataset())
+    posterior = tree["posterior"].to_dataset()
+    some, ratio = _moving(_some_chains(posterior)), _chain_ratio(posterior)
     sizes = {
-        (str(name), part): float(values.min())
+        (str(name), part): ratio * float(values.min())
         for part, method in (("bulk", "bulk"), ("tails", "tail"))
-        for name, values in ess(posterior, method=method).items()
+        for name, values in ess(some, method=method).items()
     }
+    if not sizes:
+        return
     name, part = min(sizes, key=lambda key: sizes[key] if np.isfinite(sizes[key]) else np.inf)
     if sizes[name, part] < MIN_ESS:
         yield (
@@ -172,7 +216,8 @@ def _few_effective(tree: "DataTree") -> Iterator[str]:
 def _heavy_energy(tree: "DataTree") -> Iterator[str]:
     if not _enough(tree):
         return
-    energy = np.asarray(tree["sample_stats"]["energy"], np.float64)
+    # The least of thousands of estimates would err by more than any of them.
+    energy = np.asarray(_some_chains(tree["sample_stats"].to_dataset()[["energy"]])["energy"], np.float64)
     variance = energy.var(axis=1)
     fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
     least = float(fractions[variance > 0].min(initial=np.inf))
