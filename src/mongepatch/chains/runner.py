@@ -4,11 +4,13 @@ import time
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import Chunk, StepSizePolicy, Tuning, run_chunk
 from mongepatch.kernels import Info, Kernel
+from mongepatch.program import jit
 
 P = TypeVar("P", bound=StepSizePolicy)
 
@@ -55,9 +57,25 @@ class Runner:
         """How long draws took, compilation excluded."""
 
     def __call__(
-        self, points: Any, tuning: Tuning, policy: P, draws: int, *, internals: bool = False
+        self,
+        points: Any,
+        tuning: Tuning,
+        policy: P,
+        draws: int,
+        *,
+        internals: bool = False,
+        columns: np.ndarray | None = None,
     ) -> tuple[Any, P, Record]:
-        """Make this many draws of every chain; keep internal positions and gradients if asked."""
+        """Make this many draws of every chain.
+
+        Args:
+            points: where chains are.
+            tuning: tuning parameters.
+            policy: where the step size comes from.
+            draws: draws of each chain.
+            internals: whether to keep internal positions and gradients.
+            columns: entries of the model's positions to keep; by default all.
+        """
         kept: Record | None = None
         made = 0
         capacity = _capacity(points)
@@ -67,7 +85,7 @@ class Runner:
             started = time.perf_counter()
             points, policy, buffers = self._chunk(points, tuning, policy, count)
             elapsed = time.perf_counter() - started
-            rows = _head(buffers, count, internals)
+            rows = _head(buffers, count, internals, columns)
             self._report(rows.info, elapsed)
             kept = _keep(kept, rows, made, draws)
             made += count
@@ -105,12 +123,19 @@ def _capacity(points: Any) -> int:
     return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (3 * dimension + len(Info._fields)))))
 
 
-def _head(buffers: Chunk, count: int, internals: bool) -> Record:
+def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:
     """The first rows of a chunk, on the host."""
+    position = buffers.position if columns is None else _take(buffers.position, columns)
     extra = (buffers.internal, buffers.gradient) if internals else (None, None)
-    wanted = (buffers.position, *extra, buffers.info)
+    wanted = (position, *extra, buffers.info)
     # All copies from the device begin at once, rather than one after the other.
     return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
+
+
+@jit
+def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
+    """Some entries of positions, on the device, so that the others are not copied from it."""
+    return jnp.take(positions, columns, axis=-1)
 
 
 def _keep(kept: Record | None, rows: Record, first: int, draws: int) -> Record:

@@ -1,6 +1,6 @@
 """Checks of what users give to `sample`, before anything is compiled or drawn."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -105,6 +105,19 @@ def check_names(target: Target) -> None:
         if name not in named:
             raise ParameterError(f"dims names the parameter {name!r}, but the parameters are {list(shapes)}.")
         _check_dims(name, dims, named[name], target.coords)
+
+
+def check_keep(keep: Sequence[str] | None, target: Target) -> frozenset[str] | None:
+    """The names of the variables to keep; raise unless the result would have them."""
+    if keep is None:
+        return None
+    there = list(target.variables)
+    if isinstance(keep, str) or not isinstance(keep, Collection) or not keep:
+        raise SettingError(f"keep must be a list of names, at least one of {there}; it is {keep!r}.")
+    unknown = [name for name in keep if name not in there]
+    if unknown:
+        raise SettingError(f"keep names {unknown}, which the result does not have: its variables are {there}.")
+    return frozenset(keep)
 
 
 def _check_dims(name: str, dims: Sequence[str], shape: tuple[int, ...], coords: Mapping[str, Sequence[Any]]) -> None:

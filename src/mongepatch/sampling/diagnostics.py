@@ -198,13 +198,13 @@ def _few_effective(tree: "DataTree") -> Iterator[str]:
     ess = require("arviz_stats", "sample", "mongepatch.sample").ess
     posterior = tree["posterior"].to_dataset()
     some, ratio = _moving(_some_chains(posterior)), _chain_ratio(posterior)
+    if not some:
+        return
     sizes = {
         (str(name), part): ratio * float(values.min())
         for part, method in (("bulk", "bulk"), ("tails", "tail"))
         for name, values in ess(some, method=method).items()
     }
-    if not sizes:
-        return
     name, part = min(sizes, key=lambda key: sizes[key] if np.isfinite(sizes[key]) else np.inf)
     if sizes[name, part] < MIN_ESS:
         yield (

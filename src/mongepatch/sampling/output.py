@@ -1,6 +1,6 @@
 """The result of a run, as ArviZ and its friends read it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,21 +9,37 @@ from mongepatch._extras import require
 from mongepatch._version import __version__
 from mongepatch.chains import Record
 from mongepatch.kernels import Failure
-from mongepatch.sampling.variables import variables
+from mongepatch.sampling.variables import kept_columns, variables
 from mongepatch.targets import Target
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
 
-def to_datatree(record: Record, warmup: Sequence[Record], target: Target, attrs: Mapping[str, Any]) -> "DataTree":
-    """A tree with the groups `posterior` and `sample_stats`; the same of the warm-up, and data, where there are any."""
-    groups = {"posterior": variables(record.position, target), "sample_stats": record.stats}
+def to_datatree(
+    record: Record,
+    warmup: Sequence[Record],
+    target: Target,
+    attrs: Mapping[str, Any],
+    keep: Collection[str] | None = None,
+) -> "DataTree":
+    """A tree with the groups `posterior` and `sample_stats`; the same of the warm-up, and data, where there are any.
+
+    Args:
+        record: the draws, of whose positions only the `kept_columns` are there.
+        warmup: those of warm-up, with whole positions.
+        target: names and shapes.
+        attrs: attributes of the groups.
+        keep: names of the variables to keep; by default all.
+    """
+    groups = {"posterior": variables(record.position, target, keep), "sample_stats": record.stats}
     if warmup:
-        positions = np.concatenate([window.position for window in warmup], axis=1)
+        columns = kept_columns(target, keep)
+        wanted = slice(None) if columns is None else columns
+        positions = np.concatenate([window.position[..., wanted] for window in warmup], axis=1)
         shared = set.intersection(*(set(window.stats) for window in warmup))
         stats = {name: np.concatenate([window.stats[name] for window in warmup], axis=1) for name in sorted(shared)}
-        groups |= {"warmup_posterior": variables(positions, target), "warmup_sample_stats": stats}
+        groups |= {"warmup_posterior": variables(positions, target, keep), "warmup_sample_stats": stats}
     data = {"observed_data": target.observed_data, "constant_data": target.constant_data}
     return tree_of(groups | {name: group for name, group in data.items() if group}, target, attrs)
 

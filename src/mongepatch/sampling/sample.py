@@ -14,11 +14,12 @@ from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, Patch
 from mongepatch.metrics.patch.residuals import Residuals
-from mongepatch.sampling.checks import check_residuals, check_warmup, traced_residuals
+from mongepatch.sampling.checks import check_keep, check_residuals, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.variables import kept_columns
 from mongepatch.targets import Target
 from mongepatch.trajectories import Trajectory
 from mongepatch.validation import fraction, positive_number, whole_number
@@ -61,6 +62,7 @@ def sample(
     init_per_chain: bool = False,
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
+    keep: Sequence[str] | None = None,
     save_warmup: bool = False,
     progress: bool = True,
 ) -> "DataTree":
@@ -103,6 +105,8 @@ def sample(
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
+        keep: names of the variables of the result to keep, such as ["tau"]; by default all. Others are not copied from
+            the device, not stored and not diagnosed: with many chains or variables that saves time and memory.
         save_warmup: whether to keep the draws of warm-up, with the path of ε, α and acceptance, in the groups
             `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
         progress: whether to show a progress bar, and a line that says what was chosen.
@@ -163,6 +167,7 @@ def sample(
         raise SettingError("A patch follows the residuals in the model's own coordinates: leave out whiten=True.")
     if residuals is not None and not takes_residuals(metric):
         raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
+    options = options._replace(keep=check_keep(keep, prepared.target))
     begin = partial(_begin, kernel, metric, trajectory, options, given_residuals=residuals is not None)
     try:
         run = begin(prepared)
@@ -238,6 +243,8 @@ class _Options(NamedTuple):
     acceptance: float | None
     save_warmup: bool
     progress: bool
+    keep: frozenset[str] | None = None
+    """Names of the variables to keep; None for all."""
 
 
 def _run(run: _Run, options: _Options) -> "DataTree":
@@ -258,9 +265,10 @@ def _run(run: _Run, options: _Options) -> "DataTree":
         choice = warm_up(state, run.to_find, options.warmup)
         report.message(choice.line)
         warmup_time = runner.seconds
-        _, _, record = runner(state.points, state.tuning, state.policy, options.draws)
+        columns = kept_columns(prepared.target, options.keep)
+        _, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
     attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
-    return to_datatree(record, state.kept, prepared.target, attrs)
+    return to_datatree(record, state.kept, prepared.target, attrs, options.keep)
 
 
 def _attributes(

@@ -1,11 +1,13 @@
 """The variables of a result, from the flat positions of all draws."""
 
+from collections.abc import Collection
 from typing import Any
 
 import jax
 import numpy as np
 
 from mongepatch._arrays import on_device
+from mongepatch._typing import Vector
 from mongepatch.program import Program, jit, trace
 from mongepatch.targets import Target
 
@@ -13,11 +15,30 @@ _BYTES = 64 * 2**20
 """How much the variables of the draws that are made at once may take."""
 
 
-def variables(positions: np.ndarray, target: Target) -> dict[str, Any]:
-    """Arrays by name, with the leading axes of the positions: parts of the vectors, or what the target makes of it."""
-    if target.constrain is None:
-        return target.layout.named(positions)
-    program, shapes = trace(target.constrain, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
+def kept_columns(target: Target, keep: Collection[str] | None) -> np.ndarray | None:
+    """The entries of a flat position that variables of these names need; None for all."""
+    if keep is None or target.constrain is not None:
+        return None
+    return np.flatnonzero(target.layout.mask(keep))
+
+
+def variables(positions: np.ndarray, target: Target, keep: Collection[str] | None = None) -> dict[str, Any]:
+    """Arrays by name, with the leading axes of the positions: parts of the vectors, or what the target makes of it.
+
+    Args:
+        positions: flat positions; of them, the `kept_columns`.
+        target: says what they mean.
+        keep: names of the variables to make; by default all.
+    """
+    constrain = target.constrain
+    if constrain is None:
+        layout = target.layout if keep is None else target.layout.only(keep)
+        return layout.named(positions)
+
+    def kept_variables(position: Vector) -> dict[str, jax.Array]:
+        return {name: value for name, value in constrain(position).items() if keep is None or name in keep}
+
+    program, shapes = trace(kept_variables, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
     rows = positions.reshape(-1, positions.shape[-1])
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))

@@ -50,6 +50,11 @@ class Layout:
         sizes = [math.prod(shape) for shape in self.shapes]
         return np.repeat([name in names for name in self.names], sizes)
 
+    def only(self, names: Collection[str]) -> "Layout":
+        """The layout of these parameters alone, in the same order."""
+        kept = {name: shape for name, shape in zip(self.names, self.shapes, strict=True) if name in names}
+        return Layout(tuple(kept), tuple(kept.values()))
+
     @property
     def _by_name(self) -> bool:
         return bool(self.treedef == _BY_NAME)
