@@ -1,6 +1,7 @@
 """What tests of ours and of front ends share."""
 
 import math
+import os
 from pathlib import Path
 
 import jax
@@ -9,6 +10,7 @@ from jaxtyping import install_import_hook
 
 install_import_hook("mongepatch", "array_checks.check_arrays")  # before anything imports the package
 
+os.environ["MONGEPATCH_CACHE"] = "0"  # tests of the command line compile, and write nothing to the user's folder
 jax.config.update("jax_enable_x64", True)
 # Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.
 jax.config.update("jax_disable_most_optimizations", True)

@@ -1,5 +1,6 @@
 """What tests of several rooms share: a fresh process, a quiet run, and the distance of draws from what is known."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -33,8 +34,10 @@ HEAVY = (
 """Modules that `import mongepatch` must not load."""
 
 
-def run_python(code):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+def run_python(code, **variables):
+    """Run code in a fresh process, with these environment variables besides ours."""
+    environment = {**os.environ, **variables}
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
 
 
 def without(module):

@@ -31,6 +31,9 @@ MODULES = (
 )
 """Loaded before the clock starts: both samplers import some of what they use when they are called."""
 
+_CACHES = ("JAX_COMPILATION_CACHE_DIR", "MONGEPATCH_CACHE")
+"""Variables that would let a cold run read compiled programs from a folder."""
+
 
 def fresh_runs(problem: str, sampler: str, draws: int, warmup: int, seeds: Sequence[int]) -> list[ExampleRun]:
     """Runs for all seeds, made by another Python process; the first of them is cold."""
@@ -39,7 +42,7 @@ def fresh_runs(problem: str, sampler: str, draws: int, warmup: int, seeds: Seque
         options = {"--draws": draws, "--warmup": warmup, "--json": figures}
         arguments = [problem, sampler, *(str(part) for option in options.items() for part in option)]
         arguments += [part for seed in seeds for part in ("--seed", str(seed))]
-        environment = {name: value for name, value in os.environ.items() if name != "JAX_COMPILATION_CACHE_DIR"}
+        environment = {name: value for name, value in os.environ.items() if name not in _CACHES}
         subprocess.run([sys.executable, "-m", "benchmarks", COMMAND, *arguments], env=environment, check=True)
         return [ExampleRun(**run) for run in json.loads(figures.read_text())]
 

@@ -1,6 +1,7 @@
 """Exact Lagrangian Monte Carlo on Monge patches, for posteriors of strongly varying curvature."""
 
 from mongepatch import baselines, datasets, frontends, integrators, kernels, metrics, targets
+from mongepatch._cache import use_compilation_cache
 from mongepatch._version import __version__
 from mongepatch.coordinates import whiten
 from mongepatch.errors import (
@@ -69,3 +70,5 @@ __all__ = [
     "targets",
     "whiten",
 ]
+
+use_compilation_cache()

@@ -5,6 +5,12 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
+
+import jax
+
+COMPILATION_CACHE = "MONGEPATCH_CACHE"
+"""The environment variable that switches JAX's persistent compilation cache on: 1, or a folder; 0 for off."""
 
 
 def cache_folder(room: str) -> Path:
@@ -33,3 +39,19 @@ def keep(path: Path, content: str | bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def use_compilation_cache() -> None:
+    """Keep compiled programs for later processes, where `MONGEPATCH_CACHE` says so.
+
+    Every program is kept, since a call of `mongepatch.sample` compiles many that take less than JAX's least time of a
+    second. A cache that the user has configured in JAX stays as it is.
+    """
+    wanted = os.environ.get(COMPILATION_CACHE, "")
+    config: Any = jax.config  # its attributes are made at run time
+    if wanted in ("", "0") or config.jax_compilation_cache_dir is not None:
+        return
+    folder = cache_folder("programs") if wanted == "1" else Path(wanted).expanduser().absolute()
+    jax.config.update("jax_compilation_cache_dir", str(folder))
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)

@@ -1,5 +1,6 @@
 """`mongepatch demo` and `mongepatch reproduce`."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -7,6 +8,7 @@ import jax
 import typer
 from typer.core import TyperCommand
 
+from mongepatch._cache import COMPILATION_CACHE, use_compilation_cache
 from mongepatch._version import __version__
 
 app = typer.Typer(help="Exact Lagrangian Monte Carlo on Monge patches.", no_args_is_help=True, add_completion=False)
@@ -24,7 +26,9 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Every command computes in double precision."""
+    """Every command computes in double precision, and keeps compiled programs for the next one."""
+    os.environ[COMPILATION_CACHE] = os.environ.get(COMPILATION_CACHE) or "1"  # for processes that it starts too
+    use_compilation_cache()
     jax.config.update("jax_enable_x64", True)
 
 
