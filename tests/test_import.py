@@ -1,5 +1,6 @@
 """Importing is light, and what is not installed is asked for by name."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -15,6 +16,35 @@ def test_import_loads_nothing_heavier_than_jax():
     """Everything that `import mongepatch` adds to `import jax` and its flat-vector and linear-algebra helpers."""
     done = run_python(f"import sys, mongepatch; print([name for name in {HEAVY} if name in sys.modules])")
     assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+EVERYTHING = "import mongepatch; assert all(hasattr(mongepatch, name) for name in mongepatch.__all__)"
+USED_LATE = ("jax.extend.core", "scipy.linalg", "scipy.optimize", "scipy.sparse", "scipy.special", "scipy.stats")
+"""Modules that all names of the package can be had without: they are loaded where they are used."""
+
+
+@pytest.mark.parametrize("code", ["import mongepatch", EVERYTHING], ids=["import", "every name"])
+def test_slow_modules_are_loaded_only_when_used(code):
+    done = run_python(f"{code}\nimport sys; print([name for name in {(*HEAVY, *USED_LATE)} if name in sys.modules])")
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
+
+
+def test_rooms_are_loaded_only_when_used():
+    """So that importing takes little more than importing JAX: there are more than a hundred modules."""
+    done = run_python("import sys, mongepatch; print(sorted(n for n in sys.modules if n.startswith('mongepatch.')))")
+    assert done.stdout.strip() == "['mongepatch._cache', 'mongepatch._version', 'mongepatch.errors']", done.stderr
+
+
+def test_names_are_those_that_type_checkers_see():
+    tree = ast.parse((ROOT / "src" / "mongepatch" / "__init__.py").read_text(encoding="utf-8"))
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module.startswith("mongep")]
+    seen = {alias.name: node.module for node in imports for alias in node.names}
+    assert set(mp.__all__) == seen.keys() - {"use_compilation_cache"}
+    assert set(mp.__all__) <= set(dir(mp))
+    for module, names in mp._NAMES.items():
+        assert {name: seen[name] for name in names} == dict.fromkeys(names, f"mongepatch.{module}")
+    with pytest.raises(AttributeError, match="'mongepatch' has no attribute 'smaple'"):
+        mp.smaple  # noqa: B018
 
 
 VERSION = """

@@ -1,9 +1,10 @@
 """Exact Lagrangian Monte Carlo on Monge patches, for posteriors of strongly varying curvature."""
 
-from mongepatch import baselines, datasets, frontends, integrators, kernels, metrics, targets
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from mongepatch._cache import use_compilation_cache
 from mongepatch._version import __version__
-from mongepatch.coordinates import whiten
 from mongepatch.errors import (
     DataError,
     LogDensityError,
@@ -15,14 +16,18 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
 )
-from mongepatch.frontends import from_numpyro, from_pymc, from_stan
-from mongepatch.integrators import Path, integrate
-from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
-from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
-from mongepatch.sampling import sample
-from mongepatch.sampling.sample_pymc import sample_pymc
-from mongepatch.targets import Target, residuals_of
-from mongepatch.trajectories import NUTS, Static
+
+if TYPE_CHECKING:
+    from mongepatch import baselines, datasets, frontends, integrators, kernels, metrics, targets
+    from mongepatch.coordinates import whiten
+    from mongepatch.frontends import from_numpyro, from_pymc, from_stan
+    from mongepatch.integrators import Path, integrate
+    from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
+    from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
+    from mongepatch.sampling import sample
+    from mongepatch.sampling.sample_pymc import sample_pymc
+    from mongepatch.targets import Target, residuals_of
+    from mongepatch.trajectories import NUTS, Static
 
 __all__ = [
     "NUTS",
@@ -70,5 +75,36 @@ __all__ = [
     "targets",
     "whiten",
 ]
+
+_ROOMS = ("baselines", "datasets", "frontends", "integrators", "kernels", "metrics", "targets")
+"""Modules that are attributes of the package."""
+_NAMES = {
+    "coordinates": ("whiten",),
+    "frontends": ("from_numpyro", "from_pymc", "from_stan"),
+    "integrators": ("Path", "integrate"),
+    "kernels": ("Algorithm", "Failure", "Info", "State", "explicit_rmhmc", "lmc", "mmala", "rmhmc"),
+    "metrics": ("Dense", "Euclidean", "Fisher", "Metric", "Monge", "Patch", "SoftAbs"),
+    "sampling": ("sample",),
+    "sampling.sample_pymc": ("sample_pymc",),
+    "targets": ("Target", "residuals_of"),
+    "trajectories": ("NUTS", "Static"),
+}
+"""What is imported from each module, when it is first used: `import mongepatch` alone takes little more than JAX."""
+
+if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        if name in _ROOMS:
+            return import_module(f"{__name__}.{name}")
+        for module, names in _NAMES.items():
+            if name in names:
+                value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+                return value
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 use_compilation_cache()

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from mongepatch._arrays import on_device
 from mongepatch._typing import AnyVector, Vector
@@ -145,7 +145,7 @@ def _gram(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tupl
     """The sum of JᵀJ over draws."""
     draws, (num_rows, size) = len(values), shape
     places = (rows + num_rows * np.arange(draws)[:, None]).ravel(), np.tile(columns, draws)
-    stacked = csr_array((values.ravel(), places), (draws * num_rows, size))
+    stacked = scipy.sparse.csr_array((values.ravel(), places), (draws * num_rows, size))
     if len(rows) > _DENSE * num_rows * size:
         stacked = stacked.toarray()
     return stacked.T @ stacked

@@ -5,7 +5,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
@@ -57,7 +57,9 @@ def _mode(density: WhitenedDensity, start: np.ndarray) -> np.ndarray:
             return np.inf, np.zeros_like(gradient)
         return value, gradient
 
-    found = minimize(loss, start.astype(np.float64), jac=True, method="L-BFGS-B", options={"maxiter": _MOST_ITERATIONS})
+    found = scipy.optimize.minimize(
+        loss, start.astype(np.float64), jac=True, method="L-BFGS-B", options={"maxiter": _MOST_ITERATIONS}
+    )
     return np.asarray(found.x if np.isfinite(found.fun) else start, start.dtype)
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.optimize import minimize
+import scipy
 
 from mongepatch._arrays import on_device
 from mongepatch._typing import AnyVector, Scalar
@@ -66,7 +66,9 @@ def fit(draws: np.ndarray, dtype: Any) -> OuterMap:
     shift, log_scale, skew, log_tail = fitted = np.zeros((4, len(moves)))
     if size:
         # The coordinates do not depend on each other: one search for all of them takes as many steps as the hardest.
-        found = minimize(partial(_loss, standard), np.zeros(4 * size), jac=True, bounds=bounds, method="L-BFGS-B")
+        found = scipy.optimize.minimize(
+            partial(_loss, standard), np.zeros(4 * size), jac=True, bounds=bounds, method="L-BFGS-B"
+        )
         fitted[:, moves] = found.x.reshape(4, size)
     parts = (center + scale * shift, scale * np.exp(log_scale), skew, np.exp(log_tail))
     return OuterMap(*(on_device(part, dtype) for part in parts))

@@ -3,13 +3,12 @@
 import math
 import re
 from collections.abc import Callable, Sequence
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from operator import is_
 from typing import Any
 
 import jax
 from jax.core import eval_jaxpr
-from jax.extend.core import ClosedJaxpr, Jaxpr
 from jaxlib import version
 
 _COSTS = {
@@ -80,7 +79,8 @@ class _SmallBatches:
         return self._known[id(program)][1]
 
     def _rewritten(self, program: Any) -> Any:
-        if isinstance(program, ClosedJaxpr):
+        closed, _ = _kinds()
+        if isinstance(program, closed):
             inner = self.in_program(program.jaxpr)
             return program if inner is program.jaxpr else program.replace(jaxpr=inner)
         equations = [self._in_equation(equation) for equation in program.eqns]
@@ -97,7 +97,15 @@ class _SmallBatches:
 
 
 def _is_program(value: Any) -> bool:
-    return isinstance(value, ClosedJaxpr | Jaxpr)
+    return isinstance(value, _kinds())
+
+
+@cache
+def _kinds() -> tuple[Any, Any]:
+    """`ClosedJaxpr` and `Jaxpr`; to import them takes as long as a tenth of JAX."""
+    from jax.extend.core import ClosedJaxpr, Jaxpr
+
+    return ClosedJaxpr, Jaxpr
 
 
 def _batch_size(equation: Any) -> int | None:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array, vstack
+import scipy
 
 
 class DependenceTable:
@@ -19,7 +19,7 @@ class DependenceTable:
         sets: booleans [sets, parameters].
     """
 
-    def __init__(self, index: np.ndarray, sets: csr_array) -> None:
+    def __init__(self, index: np.ndarray, sets: "scipy.sparse.csr_array") -> None:
         self.index, self.sets = index, sets
 
     @classmethod
@@ -31,7 +31,7 @@ class DependenceTable:
     @classmethod
     def none(cls, shape: tuple[int, ...], dimension: int) -> "DependenceTable":
         """Elements that depend on nothing."""
-        return cls(np.zeros(shape, int), csr_array((1, dimension), dtype=bool))
+        return cls(np.zeros(shape, int), scipy.sparse.csr_array((1, dimension), dtype=bool))
 
     @property
     def dimension(self) -> int:
@@ -65,7 +65,7 @@ class DependenceTable:
         if mask.all():
             return self
         empty = self.sets.shape[0]
-        sets = vstack([self.sets, csr_array((1, self.dimension), dtype=bool)], format="csr")
+        sets = scipy.sparse.vstack([self.sets, scipy.sparse.csr_array((1, self.dimension), dtype=bool)], format="csr")
         return DependenceTable(np.where(mask, self.index, empty), sets)
 
 
@@ -84,7 +84,7 @@ def union(tables: Sequence[DependenceTable]) -> DependenceTable:
 def joined(tables: Sequence[DependenceTable]) -> list[DependenceTable]:
     """The same tables with one collection of sets."""
     starts = np.cumsum([0, *(table.sets.shape[0] for table in tables)])
-    sets = vstack([table.sets for table in tables], format="csr")
+    sets = scipy.sparse.vstack([table.sets for table in tables], format="csr")
     whole = _shared(np.arange(sets.shape[0]), sets)
     return [
         DependenceTable(whole.index[start + table.index], whole.sets)
@@ -92,7 +92,7 @@ def joined(tables: Sequence[DependenceTable]) -> list[DependenceTable]:
     ]
 
 
-def _shared(index: np.ndarray, sets: csr_array) -> DependenceTable:
+def _shared(index: np.ndarray, sets: "scipy.sparse.csr_array") -> DependenceTable:
     """A table in which no two sets are equal, told apart by sums of random numbers of 64 bits."""
     if sets.shape[0] < 2:
         return DependenceTable(index, sets)
@@ -102,8 +102,8 @@ def _shared(index: np.ndarray, sets: csr_array) -> DependenceTable:
     return DependenceTable(inverse.reshape(-1)[index], sets[first])
 
 
-def _sets(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> csr_array:
-    return csr_array((np.ones(len(rows), bool), (rows, columns)), shape=shape)
+def _sets(rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> "scipy.sparse.csr_array":
+    return scipy.sparse.csr_array((np.ones(len(rows), bool), (rows, columns)), shape=shape)
 
 
 @dataclass(frozen=True)

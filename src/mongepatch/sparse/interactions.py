@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 from mongepatch.sparse.dependence import Dependence, DependenceTable, union
 from mongepatch.sparse.pattern import Pattern
@@ -15,7 +15,7 @@ class Interactions:
     """Pairs of parameters that interact, collected from operation to operation."""
 
     def __init__(self, dimension: int) -> None:
-        self._found = csr_array((dimension, dimension), dtype=bool)
+        self._found = scipy.sparse.csr_array((dimension, dimension), dtype=bool)
 
     def between(self, one: DependenceTable, two: DependenceTable) -> None:
         """What an element depends on interacts with what an element of another array depends on."""

@@ -4,7 +4,7 @@ from functools import cached_property
 from hashlib import blake2b
 
 import numpy as np
-from scipy.sparse import csr_array
+import scipy
 
 
 class Pattern:
@@ -86,7 +86,7 @@ class Pattern:
 
     def gram(self) -> "Pattern":
         """The pattern of JᵀJ, with all of the diagonal."""
-        table = csr_array((np.ones(len(self), bool), (self.rows, self.columns)), shape=self.shape)
+        table = scipy.sparse.csr_array((np.ones(len(self), bool), (self.rows, self.columns)), shape=self.shape)
         product = (table.T @ table).tocoo()
         diagonal = np.arange(self.shape[1])
         rows, columns = np.append(product.row, diagonal), np.append(product.col, diagonal)

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import connected_components
+import scipy
 
 from mongepatch._typing import AnyVector
 from mongepatch.program import Program, trace
@@ -125,8 +124,8 @@ def _connected(inner: np.ndarray, latent: Pattern, data: Pattern) -> np.ndarray:
     changing = np.zeros(len(inner), bool)
     changing[latent.columns[with_outer[latent.rows]]] = True
     coupled = latent.of_columns(places).gram().union(data.of_columns(places).gram())
-    graph = csr_array((np.ones(len(coupled), bool), (coupled.rows, coupled.columns)), shape=coupled.shape)
-    _, component = connected_components(graph, directed=False)
+    graph = scipy.sparse.csr_array((np.ones(len(coupled), bool), (coupled.rows, coupled.columns)), shape=coupled.shape)
+    _, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return places[np.isin(component, component[changing[places]])]
 
 
