@@ -4,6 +4,7 @@ import math
 import operator
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -27,7 +28,8 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int:
 def real_number(name: str, value: Any, *, error: type[MongepatchError] = SettingError) -> Scalar:
     """One finite number, as an array; a traced one is not checked."""
     try:
-        if not jnp.issubdtype(jnp.result_type(value), jnp.number) and not isinstance(value, bool | np.bool_):
+        kind = value.dtype if isinstance(value, jax.Array) else np.asarray(value).dtype
+        if not (jnp.issubdtype(kind, jnp.number) or jnp.issubdtype(kind, np.bool_)):
             raise TypeError(f"{type(value).__name__} is no number")
         number = on_device(value, jnp.result_type(float))
     except (TypeError, ValueError) as cause:
