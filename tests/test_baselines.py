@@ -96,6 +96,7 @@ def test_tree_has_the_schema_of_sample(name):
         assert tree["posterior"].attrs["warmup_n_grad"] == CHAINS * WARMUP * 5
 
 
+@pytest.mark.slow
 def test_trees_are_no_deeper_than_asked():
     tree = mp.baselines.nuts(lambda x: -0.5 * x @ x, jnp.zeros(10), max_depth=2, draws=50, warmup=100)
     stats = tree["sample_stats"]

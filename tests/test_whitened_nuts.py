@@ -44,13 +44,14 @@ def uneven_by_quadrature():
     return log_tau_by_quadrature(means, SIZES**-0.5, 1.0, lambda tau: -0.5 * tau**2)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 @pytest.mark.parametrize(
     ("model", "by_quadrature", "chain_method", "chains"),
     [
         (schools, log_tau_by_quadrature, "vectorized", 4),
-        pytest.param(schools, log_tau_by_quadrature, "sequential", 2, marks=pytest.mark.slow),
-        pytest.param(uneven, uneven_by_quadrature, "vectorized", 4, marks=pytest.mark.slow),
+        (schools, log_tau_by_quadrature, "sequential", 2),
+        (uneven, uneven_by_quadrature, "vectorized", 4),
     ],
     ids=["schools", "schools one after the other", "uneven groups"],
 )

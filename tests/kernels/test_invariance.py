@@ -60,14 +60,12 @@ TRAJECTORIES = {"Static": mp.Static(4, jitter=0.5), "NUTS": mp.NUTS(4)}
 FAST = {
     "lmc-merged-Euclidean-Static",
     "lmc-merged-Monge-Static",
-    "lmc-merged-GaussNewtonFisher-Static",
     "lmc-merged-Patch-Static",
     "lmc-paper-Dense-Static",
     "lmc-merged-Euclidean-NUTS",
     "lmc-merged-Patch-NUTS",
     "rmhmc-GeneralizedLeapfrog-Monge-Static",
     "rmhmc-ImplicitMidpoint-Euclidean-Static",
-    "rmhmc-GeneralizedLeapfrog-Euclidean-NUTS",
     "explicit-rmhmc-Monge-Static",
     *(f"mmala-{metric}-none" for metric in METRICS),
 }

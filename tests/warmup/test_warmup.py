@@ -101,6 +101,7 @@ def funnel():
     return quiet(mp.targets.funnel(1), np.full(2, 5.0), metric="monge", draws=10_000)
 
 
+@pytest.mark.slow
 def test_the_funnel_with_one_stiff_direction_gets_the_monge_metric():
     funnel = quiet(mp.targets.funnel(1), np.full(2, 5.0), metric="monge", draws=100)
     attrs = funnel["posterior"].attrs
