@@ -18,7 +18,7 @@ from mongepatch._typing import AnyVector, Vector
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.coordinates.whitened import Information
 from mongepatch.program import jit
-from mongepatch.targets.inner import DataPrograms
+from mongepatch.targets.inner import DataPrograms, forward_differentiable
 
 NUM_DRAWS = 64
 """Draws that averages are taken over."""
@@ -49,7 +49,10 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
     thinned = evenly(positions, NUM_DRAWS)
     # A product of a Hessian H and v of random signs: the mean of v·Hv, element by element, is the diagonal of H.
     signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(thinned), len(plan.inner))).astype(thinned.dtype)
-    curved = any(first == last for first, last in plan.data_rows) and _twice_differentiable(data, thinned[0])
+    position = jax.ShapeDtypeStruct(thinned.shape[1:], thinned.dtype)
+    curved = any(first == last for first, last in plan.data_rows) and forward_differentiable(
+        jax.jacrev(data.log_likelihoods), position
+    )
     found = _data_terms(on_device(thinned), on_device(signs), data, plan=plan, curved=curved)
     compressed, slopes, precisions, *products = (np.asarray(part, np.float64) for part in found)
     usable = np.logical_and.reduce(
@@ -84,18 +87,6 @@ def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> fl
     squares = (internal[:, inner] + gradients[:, inner]) ** 2
     found = float(np.median(squares.mean(axis=1)))
     return found if np.isfinite(found) else np.inf
-
-
-def _twice_differentiable(data: DataPrograms, position: np.ndarray) -> bool:
-    """Whether JAX can multiply by the Hessians of the log likelihoods."""
-    try:
-        slopes = jax.jacrev(data.log_likelihoods)
-        jax.eval_shape(
-            jax.vmap(lambda x: jax.jvp(slopes, (x,), (x,))), jax.ShapeDtypeStruct((1, *position.shape), position.dtype)
-        )
-    except Exception:
-        return False
-    return True
 
 
 @partial(jit, static_argnames=("plan", "curved"))

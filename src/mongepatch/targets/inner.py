@@ -60,8 +60,8 @@ class InnerCoordinates:
                 f"{np.isin(numbers[name], self.inner).sum()} of {np.size(numbers[name])} coordinates of {name}"
                 for name in inner
             ]
-            return f"{_listed(counts)} given the others"
-        return f"{_listed(inner)} given {_listed(outer)}"
+            return f"{listed(counts)} given the others"
+        return f"{listed(inner)} given {listed(outer)}"
 
 
 def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> InnerCoordinates:
@@ -88,14 +88,14 @@ def _data_programs(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> tup
 
     residuals = program(lambda site: site.residuals)
     sizes = tuple(site.residuals.size for site in jax.eval_shape(lambda x: model.data(x), position))
-    if not _forward_differentiable(residuals, position):
+    if not forward_differentiable(residuals, position):
         residuals, sizes = program(lambda site: site.residuals[:0]), (0,) * len(sizes)
     log_likelihoods = program(lambda site: site.log_likelihood[None])
     precisions = program(lambda site: site.precision[None])
     return DataPrograms(residuals, log_likelihoods, precisions), sizes
 
 
-def _forward_differentiable(function: Program, position: jax.ShapeDtypeStruct) -> bool:
+def forward_differentiable(function: Callable[[Any], Any], position: jax.ShapeDtypeStruct) -> bool:
     """Whether JAX can differentiate forwards, which some solvers of differential equations do not allow."""
     try:  # for many directions at once: of one, a derivative that is made for reverse mode would pass unnoticed
         jax.eval_shape(
@@ -129,5 +129,6 @@ def _connected(inner: np.ndarray, latent: Pattern, data: Pattern) -> np.ndarray:
     return places[np.isin(component, component[changing[places]])]
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names in a sentence."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +12,7 @@ from mongepatch.errors import ParameterError
 from mongepatch.program import Program, Reading, ResidualBlock, read_squares, trace, trace_density
 from mongepatch.sparse.detection import interaction_pattern, jacobian_pattern
 from mongepatch.targets.base import Target
-from mongepatch.targets.inner import inner_coordinates
+from mongepatch.targets.inner import inner_coordinates, listed
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.residuals import DataSite, ModelResiduals
 
@@ -42,7 +41,7 @@ class FoundResiduals:
                 "to be negative. Give them by residuals=, a function of the parameters."
             )
         rows = [
-            (block.words(self._label), _shape(block), _listed(self._names(block)))
+            (block.words(self._label), _shape(block), listed(self._names(block)))
             for block in reversed(self._reading.blocks)
         ]
         widths = [max(len(row[column]) for row in rows) for column in range(2)]
@@ -200,7 +199,3 @@ def _inner(latent: list[_Candidate], data: list[_Candidate], position: jax.Shape
 
 def _shape(block: ResidualBlock) -> str:
     return f"shape {block.shape}" if block.shape else "one number"
-
-
-def _listed(names: list[Any]) -> str:
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
