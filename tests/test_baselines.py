@@ -166,6 +166,7 @@ def test_missing_blackjax_is_named():
     assert "MissingExtraError" in done.stderr
 
 
+@pytest.mark.slow
 def test_variables_are_those_of_the_target():
     target = mp.Target.from_density(lambda x: -0.5 * x @ x, jnp.zeros(2))
     target = dataclasses.replace(target, constrain=lambda x: {"scale": jnp.exp(x[0]), "rest": x[1:]})

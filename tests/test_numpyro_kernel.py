@@ -69,6 +69,7 @@ def test_the_next_run_has_its_own_data():
         assert float(mcmc.get_samples()["x"].mean()) == pytest.approx(float(y[0]), abs=0.1)
 
 
+@pytest.mark.slow
 def test_data_cannot_be_changed_under_compiled_code():
     mcmc = MCMC(PatchNUTS(model), num_warmup=2, num_samples=2, progress_bar=False, jit_model_args=True)
     with pytest.raises(mp.ModelError, match="jit_model_args"):
@@ -175,6 +176,7 @@ def no_residuals():
     numpyro.factor("density", -0.5 * (x**2).sum())
 
 
+@pytest.mark.slow
 def test_a_model_without_residuals_is_sampled_in_its_base():
     kernel = PatchNUTS(no_residuals, trajectory=mp.Static(4, jitter=0.5))
     mcmc = MCMC(kernel, num_warmup=100, num_samples=500, num_chains=2, chain_method="vectorized", progress_bar=False)

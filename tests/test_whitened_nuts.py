@@ -108,6 +108,7 @@ def test_a_chain_tells_how_it_is():
     assert "acc. prob=" in text
 
 
+@pytest.mark.slow
 def test_chains_start_where_they_are_told_to():
     mcmc = MCMC(WhitenedNUTS(schools, step_size=1e-9, trajectory=mp.Static(1)), num_warmup=0, num_samples=1)
     mcmc.run(jax.random.key(0), init_params={"mu": jnp.array(1.0), "tau": jnp.array(0.5), "theta": jnp.arange(8.0)})
@@ -116,6 +117,7 @@ def test_chains_start_where_they_are_told_to():
     np.testing.assert_allclose(draws["tau"], jnp.exp(0.5), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_arviz_reads_a_run():
     mcmc = short_run()
     mcmc.run(jax.random.key(0), extra_fields=("accept_prob", "num_steps", "potential_energy", "energy"))

@@ -21,7 +21,9 @@ def points(problem, shape):
     return {name: 0.7 * rng.normal(size=(*shape, *np.shape(start))) for name, start in problem.init.items()}
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize(
+    "name", ["schools", *(pytest.param(name, marks=pytest.mark.slow) for name in PROBLEMS if name != "schools")]
+)
 def test_a_bare_density_is_that_of_the_numpyro_model_but_for_a_constant(name):
     problem = PROBLEMS[name]
     model = problem.numpyro

@@ -6,6 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+from helpers import slow_but
 from hierarchies import grouped_data, groups
 from numpyro.contrib.control_flow import scan
 
@@ -100,7 +101,9 @@ def inner_names(target):
     return names
 
 
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+@pytest.mark.parametrize(
+    "model", slow_but(MODELS, *(set(MODELS) - {correlated_slopes, gaussian_process})), ids=lambda model: model.__name__
+)
 def test_inner_coordinates_are_those_that_can_be_whitened(model):
     target = mp.from_numpyro(model)
     inner = inner_names(target)

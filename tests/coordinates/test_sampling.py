@@ -77,6 +77,7 @@ def test_other_data_and_seeds_compile_nothing():
     assert not np.array_equal(first["posterior"]["tau"], other["posterior"]["tau"])
 
 
+@pytest.mark.slow
 def test_a_whitened_target_is_sampled_in_its_coordinates():
     target = hierarchy()
     short = functools.partial(quiet, draws=20, warmup=100)

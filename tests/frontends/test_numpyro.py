@@ -6,6 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
+from helpers import slow_but
 from numpyro import handlers
 from numpyro.contrib.control_flow import scan
 from numpyro.infer.reparam import LocScaleReparam, TransformReparam
@@ -84,7 +85,7 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", slow_but(MODELS, *list(MODELS)[:3]))
 def test_densities_and_values_are_numpyros(name):
     model, args = MODELS[name]
     target = mp.from_numpyro(model, *args)

@@ -91,7 +91,7 @@ def with_mistakes(way):
     return sampler, off
 
 
-@pytest.mark.parametrize("way", slow_but(FOLLOWED, "merged", "nuts"))
+@pytest.mark.parametrize("way", slow_but(FOLLOWED, "nuts"))
 def test_without_a_mistake_nothing_is_noticed(way):
     assert with_mistakes(way)[1] < MAX_STANDARD_ERRORS
 
@@ -140,7 +140,11 @@ OTHERS = {
 }  # fmt: skip
 
 
-SLOW = {"force with half of the kinetic term", "explicit rmhmc accepted by energy alone"}
+SLOW = {
+    "dense kick without its volume",
+    "force with half of the kinetic term",
+    "explicit rmhmc accepted by energy alone",
+}
 
 
 @pytest.mark.parametrize("mutation", slow_but(OTHERS, *(set(OTHERS) - SLOW)))
@@ -156,7 +160,7 @@ OF_PATCH = {
 }
 
 
-@pytest.mark.parametrize("mutation", OF_PATCH)
+@pytest.mark.parametrize("mutation", slow_but(OF_PATCH, "log-volume without an α²"))
 def test_one_mistake_in_a_patch_is_noticed(mutation, monkeypatch):
     method, right = OF_PATCH[mutation]
     mutate(monkeypatch, _PatchKick, method, (right, f"{right} / self.algebra.square"))

@@ -19,6 +19,7 @@ def test_lmc_finds_the_marginal(method):
     assert a.min() < -12
 
 
+@pytest.mark.slow
 def test_hmc_at_the_same_settings_misses_the_neck():
     a = run_method(HMC).draws("a")
     assert ks_distance(a, TRUTH) > 0.05

@@ -201,6 +201,7 @@ def test_figure_6_does_not_judge_by_a_handful_of_effective_draws():
     assert figure_6.present({"german": run}).claims[0].verdict == "not checked"
 
 
+@pytest.mark.slow
 def test_figure_6_sweeps_alpha_and_counts_a_flat_step_as_one_gradient():
     run = regressions.swept("heart", [0.0, 0.1], 0.09, 7, draws=100, warmup=20, seed=0)
     assert run["n_grad"][0] == 4 * 100 * 7

@@ -63,7 +63,10 @@ PATTERNS = {
 }
 
 
-@pytest.mark.parametrize("name", slow_but(PATTERNS, *(set(PATTERNS) - {"crossed", "second order walk"})))
+@pytest.mark.parametrize(
+    "name",
+    slow_but(PATTERNS, *(set(PATTERNS) - {"crossed", "crossed and irregular", "long walk", "second order walk"})),
+)
 def test_elimination_agrees_with_dense_algebra(name):
     pattern, core = PATTERNS[name]
     size = len(pattern)

@@ -121,9 +121,9 @@ def horseshoe():
 @pytest.mark.parametrize(
     ("model", "inner", "outer"),
     [
-        (groups, ["mu", "theta"], ["tau"]),
+        pytest.param(groups, ["mu", "theta"], ["tau"], marks=pytest.mark.slow),
         (slopes, ["mean", "effect"], ["scale", "factor"]),
-        (walk, ["x"], ["scale"]),
+        pytest.param(walk, ["x"], ["scale"], marks=pytest.mark.slow),
         (horseshoe, ["beta"], ["tau", "local"]),
     ],
 )

@@ -46,6 +46,7 @@ def test_a_neck_without_end_is_not_entered(dimension):
     np.testing.assert_array_equal(ascended(start, mp.targets.neal_funnel(dimension)), start)
 
 
+@pytest.mark.slow
 def test_where_the_density_is_flat_or_ends_nothing_breaks():
     flat = ascended(jnp.ones((2, 3)), lambda x: 0.0 * x.sum())
     np.testing.assert_array_equal(flat, 1.0)

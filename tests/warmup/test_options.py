@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 
 import mongepatch as mp
 from mongepatch.warmup.options import KERNELS, KernelName
@@ -39,7 +40,7 @@ def test_every_kernel_has_a_name():
     assert set(KERNELS) == set(get_args(KernelName))
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", slow_but(KERNELS, "lmc", "mmala"))
 def test_every_kernel_samples_a_pytree(kernel):
     tree = run(kernel)
     assert tree["posterior"]["b"].shape == (4, 40, 2)

@@ -26,12 +26,12 @@ def precision(x):
 @pytest.mark.parametrize(
     ("kernel", "metric", "trajectory"),
     [
-        ("lmc", mp.Euclidean(), mp.NUTS()),
+        pytest.param("lmc", mp.Euclidean(), mp.NUTS(), marks=pytest.mark.slow),
         ("lmc", mp.Monge(0.5), mp.Static(5, 1.0)),
         pytest.param("lmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
         pytest.param("rmhmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
         pytest.param("explicit-rmhmc", mp.Dense(precision), mp.Static(3), marks=pytest.mark.slow),
-        ("mmala", mp.Monge(0.5), None),
+        pytest.param("mmala", mp.Monge(0.5), None, marks=pytest.mark.slow),
     ],
 )
 @pytest.mark.parametrize("target", slow_but([0.7, 0.9], 0.9))

@@ -32,6 +32,7 @@ def funnel_warmup(step_size, metric=None, kernel=None):
     return warmup_of(target, target.truth.draw(jax.random.key(0), 2000), step_size, metric, kernel)
 
 
+@pytest.mark.slow
 def test_the_fraction_is_that_of_the_places_that_are_too_steep():
     """By the eigenvalues of all Hessians in the scale of M."""
     state = funnel_warmup(0.05)

@@ -43,6 +43,7 @@ def test_nothing_has_to_be_set(automatic):
     assert attrs["warmup_n_grad"] > 0
 
 
+@pytest.mark.slow
 def test_correlation_and_scale_cost_nothing_once_they_are_known():
     trees = [quiet(density, jnp.zeros(3), trajectory="nuts") for density in (normal, lambda x: -0.5 * x @ x)]
     grads = [float(tree["sample_stats"]["n_grad"].mean()) for tree in trees]
@@ -203,7 +204,7 @@ def test_slow_directions_that_no_metric_helps_get_long_trajectories():
         assert float(tree["sample_stats"]["n_steps"].mean()) > 7
 
 
-@pytest.mark.parametrize("metric", ["euclidean", mp.Euclidean()])
+@pytest.mark.parametrize("metric", slow_but(["euclidean", mp.Euclidean()], "euclidean"))
 def test_a_shorter_step_where_trajectories_diverge(metric):
     target = mp.targets.funnel(1)  # one trajectory in twenty diverges
     tree = quiet(target, jnp.zeros(2), metric=metric, trajectory="nuts", draws=300, save_warmup=True)
