@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._linalg import dot
+from mongepatch._random import normal_vector
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
@@ -59,7 +60,7 @@ class ExplicitRMHMC:
         width = self.width * setup.step_size**2
         integrator = ExplicitSymplectic(self.binding, self.stiffness)
 
-        velocity = metric.velocity_from_noise(point, jax.random.normal(velocity_key, (dimension,), dtype))
+        velocity = metric.velocity_from_noise(point, normal_vector(velocity_key, dimension, dtype))
         widths = width / self.stiffness**0.5, width * self.stiffness**0.5  # of positions, of momenta
         apart = jnp.stack(widths)[:, None] * jax.random.normal(apart_key, (2, dimension), dtype)
         num_steps = setup.trajectory.length(own_length_key if length_key is None else length_key)

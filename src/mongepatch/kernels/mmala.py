@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from mongepatch._random import normal_vector
 from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
@@ -36,7 +37,7 @@ class MMALA:
         noise_key, accept_key = jax.random.split(key)
         metric, step_size, x = setup.metric, setup.step_size, point.position
         # In units of ε a proposal is a velocity: the drift ½εG⁻¹∇ℓ and a draw from N(0, G⁻¹).
-        noise = metric.velocity_from_noise(point, jax.random.normal(noise_key, x.shape, x.dtype))
+        noise = metric.velocity_from_noise(point, normal_vector(noise_key, x.size, x.dtype))
         velocity = _drift(metric, point, step_size) + noise
         end, _ = metric.at(setup.logdensity, x + step_size * velocity)
         noise_back = -velocity - _drift(metric, end, step_size)

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import jax
 
+from mongepatch._random import normal_vector
 from mongepatch._typing import PRNGKey
 from mongepatch.integrators import Integrator, Phase
 from mongepatch.kernels.base import Setup, check_needs_trajectory
@@ -31,7 +32,7 @@ class TrajectoryKernel:
     def step(self, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> Transition:
         """One draw: a fresh velocity, then the trajectory's choice among the phases that it reaches."""
         velocity_key, accept_key, own_length_key = jax.random.split(key, 3)
-        noise = jax.random.normal(velocity_key, point.position.shape, point.position.dtype)
+        noise = normal_vector(velocity_key, point.position.size, point.position.dtype)
         start = Phase.start(point, setup.metric.velocity_from_noise(point, noise))
         integrator: Integrator = self.integrator
         made: Transition = setup.trajectory.propose(

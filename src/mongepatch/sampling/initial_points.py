@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._arrays import on_device
+from mongepatch._random import uniform_vector
 from mongepatch._typing import LogDensity, Positions, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.chains import points_at
 from mongepatch.coordinates.batches import in_coordinates
@@ -95,7 +96,7 @@ def _around(center: Vector, spread: float) -> Proposal:
 
 @jit
 def _uniform_around(keys: PRNGKey, center: Vector, reach: Scalar) -> Positions:
-    return jax.vmap(lambda key: center + reach * jax.random.uniform(key, center.shape, center.dtype, -1.0, 1.0))(keys)
+    return jax.vmap(lambda key: center + reach * uniform_vector(key, center.size, center.dtype))(keys)
 
 
 @partial(jit, static_argnames=("chains",))

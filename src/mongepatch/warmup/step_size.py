@@ -11,6 +11,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._extras import require
 from mongepatch._pytree import pytree
+from mongepatch._random import normal_vector
 from mongepatch._typing import Flag, LogDensity, PerPosition, Positions, PRNGKey, Scalar
 from mongepatch.chains import points_at
 from mongepatch.kernels import Kernel, Setup
@@ -154,7 +155,7 @@ def _leapfrog_begin(
     key: PRNGKey, points: Any, base: InverseMass, length: Scalar
 ) -> tuple[Positions, Positions, Positions]:
     """Positions after a step, and momenta at its beginning and half-way, in the scale of M."""
-    noise = jax.random.normal(key, points.position.shape, points.position.dtype)
+    noise = normal_vector(key, points.position.size, points.position.dtype).reshape(points.position.shape)
     middle = noise + 0.5 * length * jax.vmap(base.root_transposed)(points.gradient)
     return points.position + length * jax.vmap(base.root)(middle), noise, middle
 

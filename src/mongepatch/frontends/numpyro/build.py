@@ -3,9 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from mongepatch._random import uniform_vector
 from mongepatch._typing import PRNGKey, Vector
 from mongepatch.frontends.numpyro.data import constant_data, dims_of, is_data, observed_data
 from mongepatch.frontends.numpyro.model import NumPyroModel, is_in_results
@@ -22,7 +22,7 @@ def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     maps = residual_map(model.random_variables, model.layout, model.unbounded)
 
     def start(key: PRNGKey) -> Vector:
-        return jax.random.uniform(key, (model.layout.size,), jnp.result_type(float), -INIT_RADIUS, INIT_RADIUS)
+        return uniform_vector(key, model.layout.size, jnp.result_type(float), reach=INIT_RADIUS)
 
     return Target(
         model.log_density,

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._random import uniform_vector
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import ModelError
 from mongepatch.frontends.pymc.checks import check_deterministic, check_model, density_error
@@ -53,7 +54,7 @@ class PyMCModel:
 
     def start(self, key: PRNGKey) -> Vector:
         """PyMC's initial point with jitter."""
-        jitter = jax.random.uniform(key, (self.layout.size,), jnp.result_type(float), -INIT_JITTER, INIT_JITTER)
+        jitter = uniform_vector(key, self.layout.size, jnp.result_type(float), reach=INIT_JITTER)
         return jnp.asarray(self._start, jitter.dtype) + jitter
 
     def function(self, graphs: Sequence[Any]) -> Callable[[Vector], tuple[jax.Array, ...]]:

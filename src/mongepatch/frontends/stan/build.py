@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._random import uniform_vector
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import ModelError, SettingError
 from mongepatch.frontends.stan import bridgestan_model, compiled_model, density
@@ -47,7 +48,7 @@ def target_of(model: CompiledModel, data: dict[str, Any], seed: int) -> Target:
         return density.log_density(library, model_id, x)
 
     def start(key: PRNGKey) -> Vector:
-        return jax.random.uniform(key, (model.dimension,), jnp.result_type(float), -INIT_RADIUS, INIT_RADIUS)
+        return uniform_vector(key, model.dimension, jnp.result_type(float), reach=INIT_RADIUS)
 
     def constrain(x: Vector) -> dict[str, jax.Array]:
         scalars = compiled_model.constrained_draw(model_id, x, len(model.columns), seed)
