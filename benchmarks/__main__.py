@@ -52,6 +52,34 @@ def scaling(rounds: Rounds = 15) -> None:
 
 
 @app.command()
+def scale(
+    rounds: Rounds = 7,
+    draws: Annotated[int, typer.Option(help="Also sample each size, with so many draws of four chains.", min=0)] = 0,
+    groups: Annotated[list[int] | None, typer.Option(help="Numbers of groups; by default 10³, 10⁴, 10⁵.")] = None,
+    rows: Annotated[list[int] | None, typer.Option(help="Rows of regressions; by default 10⁴, 10⁵, 10⁶.")] = None,
+) -> None:
+    """Growth with the number of groups of a whitened hierarchy, and with the rows of a regression."""
+    from benchmarks.scale import GROUPS, ROWS, run
+
+    run(groups=groups or GROUPS, rows=rows or ROWS, rounds=rounds, draws=draws)
+
+
+@app.command()
+def device(
+    chains: Annotated[list[int] | None, typer.Option(help="Numbers of chains; by default 1 to 65,536.")] = None,
+    draws: Annotated[int, typer.Option(help="Draws of each chain.", min=10)] = 200,
+    rounds: Rounds = 5,
+    only: Annotated[
+        list[str] | None, typer.Option(help="kernel, heart, funnel-10, schools or groups-100; by default all.")
+    ] = None,
+) -> None:
+    """Draws per second by the number of chains, on an accelerator and on the same machine's processor."""
+    from benchmarks.device import CHAINS, run
+
+    run(chains=chains or CHAINS, draws=draws, rounds=rounds, only=only or ())
+
+
+@app.command()
 def funnel(
     dimension: Annotated[int, typer.Option(help="D of the paper: 1, 3, 5, 10, 30, 40 or 50.")] = 1,
     draws: Annotated[

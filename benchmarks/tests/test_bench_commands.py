@@ -56,6 +56,19 @@ def test_memory_grows_with_the_dimension_and_not_its_square(monkeypatch):
     assert all(memory == pytest.approx(1.0, abs=0.02) for _, memory in scaling.run(rounds=1).values())
 
 
+def test_bench_scale():
+    sizes = ("--groups", "5", "--groups", "20", "--rows", "50", "--rows", "200")
+    output = invoke("scale", "--rounds", "1", "--draws", "50", *sizes)
+    assert "hierarchy, whitened" in output
+    assert "least effective size" in output
+
+
+def test_bench_device():
+    output = invoke("device", "--chains", "4", "--draws", "20", "--rounds", "1", "--only", "kernel", "--only", "schools")
+    assert "LMC-Monge" in output
+    assert "effective/s" in output
+
+
 @pytest.mark.slow
 def test_bench_funnel():
     output = invoke("funnel", "--draws", "500", "--seeds", "2")
