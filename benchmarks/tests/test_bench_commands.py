@@ -58,7 +58,7 @@ def test_memory_grows_with_the_dimension_and_not_its_square(monkeypatch):
 
 def test_bench_scale():
     sizes = ("--groups", "5", "--groups", "20", "--rows", "50", "--rows", "200")
-    output = invoke("scale", "--rounds", "1", "--draws", "50", *sizes)
+    output = invoke("scale", "--rounds", "1", "--draws", "200", *sizes)
     assert "hierarchy, whitened" in output
     assert "least effective size" in output
 
