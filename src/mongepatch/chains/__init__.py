@@ -1,6 +1,7 @@
 """Many chains side by side: some draws of all of them, and a record of what they did."""
 
-from mongepatch.chains.chunks import StepSizePolicy, Tuning, points_at
+from mongepatch.chains.chunks import points_at
+from mongepatch.chains.draws import StepSizePolicy, Tuning
 from mongepatch.chains.runner import Record, Report, Runner
 
 __all__ = ["Record", "Report", "Runner", "StepSizePolicy", "Tuning", "points_at"]

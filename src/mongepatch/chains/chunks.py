@@ -1,60 +1,30 @@
-"""The compiled part of a run: some draws of all chains, in lockstep."""
+"""The compiled part of a run: some draws of all chains, in lockstep or each at its own pace."""
 
-from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import jax
-import jax.numpy as jnp
 
-from mongepatch._typing import Count, LogDensity, Positions, PRNGKey, Scalar, ScalarLike
-from mongepatch.kernels import Info, Kernel, Setup, draw
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
+from mongepatch._typing import LogDensity, Positions, PRNGKey
+from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
+from mongepatch.chains.lockstep import run_in_lockstep
+from mongepatch.chains.own_pace import run_at_own_pace
+from mongepatch.kernels import Kernel, SteppedKernel
 from mongepatch.metrics import Metric
 from mongepatch.program import jit
-from mongepatch.trajectories import Trajectory
-
-
-class StepSizePolicy(Protocol):
-    """Where the step size comes from, which may change from draw to draw. A pytree."""
-
-    @property
-    def step_size(self) -> Scalar:
-        """ε of the next draw of every chain."""
-
-    def update(self, acceptance: jax.Array) -> Any:
-        """The policy for the next draw, given the acceptance rate of every chain in this one."""
-
+from mongepatch.trajectories import SteppedTrajectory
 
 P = TypeVar("P", bound=StepSizePolicy)
 
-
-class Tuning(NamedTuple):
-    """The tuning parameters of a kernel, but for the step size; all traced, so that changing them never recompiles."""
-
-    metric: Metric
-    trajectory: Trajectory | None
-    divergence_threshold: ScalarLike = DIVERGENCE_THRESHOLD
+OWN_PACE_CHAINS = 64
+"""Chains from which on it pays not to wait for each other: `python -m benchmarks many-chains` measures it."""
 
 
-class Chunk(NamedTuple):
-    """Draws and what there is to know of them, with leading axes (draw, chain)."""
-
-    position: jax.Array
-    """In the model's own coordinates."""
-    internal: jax.Array
-    """In the coordinates that chains move in, which may be others."""
-    gradient: jax.Array
-    """Of the log density in these."""
-    info: Info
-
-
-@partial(jit, static_argnames=("kernel", "capacity"))
 def run_chunk(
     key: PRNGKey,
     points: Any,
     policy: P,
-    first: Count,
-    count: Count,
+    first: int,
+    count: int,
     density: LogDensity,
     tuning: Tuning,
     *,
@@ -64,41 +34,26 @@ def run_chunk(
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
-    into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another. A
-    density in other coordinates than the model's has a method `to_model_with_log_det`; `lp` is the model's.
+    into chunks. Many chains along trajectories that differ in length do not wait for each other, unless the policy must
+    see a draw of all before the next. That changes times, and draws by rounding alone.
     """
-    chain_key, length_key = jax.random.split(key)
-    chains = points.logdensity.shape[0]
-
-    def draw_all(number: Count, points: Any, policy: P) -> tuple[Any, P, Chunk]:
-        fold = jax.vmap(jax.random.fold_in, (None, 0))
-        keys = fold(jax.random.fold_in(chain_key, number), jnp.arange(chains))
-        shared_key = jax.random.fold_in(length_key, number)
-        step_size = jnp.asarray(policy.step_size, points.position.dtype)
-        setup = Setup(density, tuning.metric, step_size, tuning.trajectory, tuning.divergence_threshold)
-        points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
-        # A tree that NUTS gave up moves nothing, however probable its leaves were: far out they all are.
-        acceptance = jnp.where(info.diverging & ~info.accepted, 0.0, info.acceptance_rate)
-        position = internal = points.position
-        if hasattr(density, "to_model_with_log_det"):
-            position, log_det = jax.vmap(density.to_model_with_log_det)(internal)
-            info = info._replace(lp=info.lp - log_det)
-        return points, policy.update(acceptance), Chunk(position, internal, points.gradient, info)
-
-    def body(i: Count, carry: tuple[Any, P, Chunk]) -> tuple[Any, P, Chunk]:
-        points, policy, rows = carry
-        points, policy, row = draw_all(first + i, points, policy)
-        return points, policy, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
-
-    shapes = jax.eval_shape(draw_all, first, points, policy)[2]
-    empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
-    result: tuple[Any, P, Chunk] = jax.lax.fori_loop(0, count, body, (points, policy, empty))
-    return result
+    is_stepped = isinstance(kernel, SteppedKernel) and isinstance(tuning.trajectory, SteppedTrajectory)
+    if is_stepped and len(points.logdensity) >= OWN_PACE_CHAINS:
+        together = 1 if policy.adapts else count
+        points, policy, chunk, _ = run_at_own_pace(
+            key, points, policy, first, count, together, density, tuning, kernel=kernel, capacity=capacity
+        )
+    else:
+        points, policy, chunk = run_in_lockstep(
+            key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
+        )
+    return points, policy, chunk
 
 
 def compiled_programs() -> int:
     """How many samplers have been compiled so far."""
-    return int(run_chunk._cache_size())  # jit's own count, which has no other name
+    # jit's own count, which has no other name
+    return int(run_in_lockstep._cache_size() + run_at_own_pace._cache_size())
 
 
 @jit

@@ -8,7 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import LogDensity, PRNGKey
-from mongepatch.chains.chunks import Chunk, StepSizePolicy, Tuning, run_chunk
+from mongepatch.chains.chunks import run_chunk
+from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
 from mongepatch.kernels import Info, Kernel
 from mongepatch.program import jit
 

@@ -2,7 +2,7 @@
 
 from mongepatch.integrators import Failure
 from mongepatch.kernels.algorithm import Algorithm, State
-from mongepatch.kernels.base import Info, Kernel, Setup, draw
+from mongepatch.kernels.base import Info, Kernel, Setup, SteppedKernel, draw, drawn
 from mongepatch.kernels.explicit_rmhmc import ExplicitRMHMC, explicit_rmhmc
 from mongepatch.kernels.lmc import LMC, lmc
 from mongepatch.kernels.mmala import MMALA, mmala
@@ -19,7 +19,9 @@ __all__ = [
     "Kernel",
     "Setup",
     "State",
+    "SteppedKernel",
     "draw",
+    "drawn",
     "explicit_rmhmc",
     "lmc",
     "mmala",

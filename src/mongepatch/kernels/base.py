@@ -84,9 +84,30 @@ class Kernel(Protocol):
         """
 
 
+@runtime_checkable
+class SteppedKernel(Kernel, Protocol):
+    """A kernel that can also make a draw one step at a time, along a `SteppedTrajectory`: the same draw as `step`."""
+
+    def begin(self, key: PRNGKey, point: Any, setup: Setup) -> Any:
+        """The draw before its first step."""
+
+    def goes_on(self, growing: Any, setup: Setup) -> Flag:
+        """Whether there is a step to make."""
+
+    def extend(self, growing: Any, setup: Setup) -> Any:
+        """One step; nothing where there is none to make."""
+
+    def finish(self, growing: Any, setup: Setup) -> Transition:
+        """The transition to the next draw, once there is no further step to make."""
+
+
 def draw(kernel: Kernel, key: PRNGKey, point: Any, setup: Setup, length_key: PRNGKey | None = None) -> tuple[Any, Info]:
     """The point of the next draw, and what there is to know about it."""
-    made = kernel.step(key, point, setup, length_key)
+    return drawn(kernel.step(key, point, setup, length_key), setup)
+
+
+def drawn(made: Transition, setup: Setup) -> tuple[Any, Info]:
+    """The point that a transition ends at, and what there is to know about the draw."""
     end, metric = made.phase.point, setup.metric
     broken = (made.failure != Failure.NONE) & (made.failure != Failure.ENERGY)
     info = Info(

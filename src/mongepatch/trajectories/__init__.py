@@ -1,7 +1,7 @@
 """Trajectories: how far to go before the next draw."""
 
-from mongepatch.trajectories.base import Dynamics, Trajectory, Transition, check_trajectory
+from mongepatch.trajectories.base import Dynamics, SteppedTrajectory, Trajectory, Transition, check_trajectory
 from mongepatch.trajectories.nuts import NUTS
 from mongepatch.trajectories.static import Static
 
-__all__ = ["NUTS", "Dynamics", "Static", "Trajectory", "Transition", "check_trajectory"]
+__all__ = ["NUTS", "Dynamics", "Static", "SteppedTrajectory", "Trajectory", "Transition", "check_trajectory"]

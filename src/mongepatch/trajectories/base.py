@@ -90,6 +90,27 @@ class Trajectory(Protocol):
         """
 
 
+@runtime_checkable
+class SteppedTrajectory(Trajectory, Protocol):
+    """A trajectory that can also be followed one step at a time, so that chains need not wait for one another.
+
+    Steps and randomness are those of `propose`. What there is between two steps is a pytree of the trajectory's own,
+    with a method `replaced(condition, other)`, which is the other where the condition holds.
+    """
+
+    def begin(self, key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike) -> Any:
+        """The trajectory before its first step."""
+
+    def goes_on(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
+        """Whether there is a step to make."""
+
+    def extend(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Any:
+        """The trajectory after one step; one that has ended stays as it is."""
+
+    def finish(self, growing: Any) -> Transition:
+        """The next draw, of a trajectory that has ended."""
+
+
 def check_trajectory(trajectory: Any) -> None:
     """Raise unless this is a trajectory."""
     if isinstance(trajectory, type) or not isinstance(trajectory, Trajectory):

@@ -70,9 +70,10 @@ class Stack(NamedTuple):
         room = jax.tree.map(lambda array: jnp.zeros((depth, *array.shape), array.dtype), leaf)
         return cls(room, room if rule == "extended" else None, jnp.zeros_like(room.momentum))
 
-    def put(self, number: Count, leaf: Leaf, previous: Leaf, rho: Vector) -> "Stack":
-        """The stack after leaf `number`: even ones begin sub-trees."""
+    def put(self, number: Count, leaf: Leaf, previous: Leaf, rho: Vector, grows: Flag | None = None) -> "Stack":
+        """The stack after leaf `number`: even ones begin sub-trees; as it is where the branch does not grow."""
         begins, depth = number % 2 == 0, _depth(number)
+        begins = begins if grows is None else begins & grows
 
         def place(room: jax.Array, entry: jax.Array) -> jax.Array:
             return room.at[depth].set(jnp.where(begins, entry, room[depth]))

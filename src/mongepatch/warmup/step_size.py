@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +33,7 @@ class FixedStepSize:
     """A step size that the user has given."""
 
     step_size: Scalar
+    adapts: ClassVar[bool] = False
 
     def update(self, acceptance: jax.Array) -> "FixedStepSize":
         """The same."""
@@ -74,6 +75,11 @@ class DualAveraging:
         """ε of the next draw."""
         step: Scalar = jnp.exp(self.search.log_x)
         return step
+
+    @property
+    def adapts(self) -> bool:
+        """Whether adaptation has not ended."""
+        return bool(self.active)
 
     def update(self, acceptance: jax.Array) -> "DualAveraging":
         """Longer steps after too much acceptance, shorter ones after too little."""
