@@ -130,6 +130,17 @@ def uturn(draws: DrawsOfEight = 2000) -> None:
 
 
 @app.command()
+def many_chains(
+    rounds: Rounds = 5,
+    chains: Annotated[list[int] | None, typer.Option(help="Numbers of chains; by default 1 to 4096.", min=1)] = None,
+) -> None:
+    """Time of a draw of NUTS with 1 to 4096 chains, in lockstep and with each chain at its own pace."""
+    from benchmarks.many_chains import CHAINS, run
+
+    run(rounds=rounds, chains=chains or CHAINS)
+
+
+@app.command()
 def warmup(
     draws: Annotated[int, typer.Option(help="Draws of each of four chains on regular posteriors.", min=100)] = 1000,
     funnel_draws: Annotated[int, typer.Option(help="Draws of each of four chains on funnels.", min=100)] = 15_000,

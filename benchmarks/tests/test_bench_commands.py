@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch
-from benchmarks import gradients, implicit, kernels, patch_step, scaling, schemes, step, uturn
+from benchmarks import gradients, implicit, kernels, many_chains, patch_step, scaling, schemes, step, uturn
 from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
@@ -42,6 +42,13 @@ def test_bench_gradients(monkeypatch):
     output = invoke("gradients", "--rounds", "1", "--only", "schools")
     assert "whitened / plain" in output
     assert "schools" in output
+
+
+def test_bench_many_chains(monkeypatch):
+    monkeypatch.setattr(many_chains, "DRAWS", 3)
+    output = invoke("many-chains", "--rounds", "1", "--chains", "2", "--chains", "5")
+    assert "eight schools" in output
+    assert "times as fast" in output
 
 
 def test_bench_scaling(monkeypatch):

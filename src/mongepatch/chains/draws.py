@@ -47,18 +47,17 @@ class Chunk(NamedTuple):
     info: Info
 
 
-def draw_keys(chain_key: PRNGKey, numbers: jax.Array, chains: int | None = None) -> PRNGKey:
-    """The randomness of draws by their numbers: one for all chains, whose count must be told, or one for each."""
-    fold = jax.vmap(jax.random.fold_in, (None, 0))
-    if chains is not None:
-        return fold(jax.random.fold_in(chain_key, numbers), jnp.arange(chains))
-    return jax.vmap(jax.random.fold_in)(fold(chain_key, numbers), jnp.arange(numbers.size))
+def draw_keys(chain_key: PRNGKey, numbers: jax.Array) -> PRNGKey:
+    """The randomness of a draw of every chain, by its number and its chain's."""
+    return jax.vmap(lambda number, chain: jax.random.fold_in(jax.random.fold_in(chain_key, number), chain))(
+        numbers, jnp.arange(numbers.size)
+    )
 
 
-def setup_of(policy: StepSizePolicy, points: Any, density: LogDensity, tuning: Tuning) -> Setup:
+def setup_of(step_size: Scalar, points: Any, density: LogDensity, tuning: Tuning) -> Setup:
     """All that the next draw of every chain depends on, besides the last one and randomness."""
-    step_size = jnp.asarray(policy.step_size, points.position.dtype)
-    return Setup(density, tuning.metric, step_size, tuning.trajectory, tuning.divergence_threshold)
+    length = jnp.asarray(step_size, points.position.dtype)
+    return Setup(density, tuning.metric, length, tuning.trajectory, tuning.divergence_threshold)
 
 
 def acceptance_of(info: Info) -> jax.Array:

@@ -37,9 +37,9 @@ def run_in_lockstep(
     chains = points.logdensity.shape[0]
 
     def draw_all(number: Count, points: Any, policy: P) -> tuple[Any, P, Chunk]:
-        keys = draw_keys(chain_key, number, chains)
+        keys = draw_keys(chain_key, jnp.full(chains, number))
         shared_key = jax.random.fold_in(length_key, number)
-        setup = setup_of(policy, points, density, tuning)
+        setup = setup_of(policy.step_size, points, density, tuning)
         points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
         acceptance = acceptance_of(info)
         position = internal = points.position

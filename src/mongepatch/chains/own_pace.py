@@ -1,4 +1,11 @@
-"""The compiled part of a run whose chains do not wait for each other: each makes a step at a time, of its own draw."""
+"""Some draws of all chains, each at its own pace: a chain that has ended a draw begins its next one.
+
+All chains make a step at a time, each of its own draw and at its own place in it. (With `jax.vmap` over a draw, every
+draw costs as many steps as the longest among all chains.) Dance et al. describe the idea for several samplers.
+
+Reference: Dance, H., Glaser, P., Orbanz, P. and Adams, R. P. (2025). Efficiently vectorized MCMC on modern
+accelerators. Proceedings of the 42nd International Conference on Machine Learning, PMLR 267.
+"""
 
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
@@ -13,9 +20,9 @@ from mongepatch.program import jit
 
 P = TypeVar("P", bound=StepSizePolicy)
 
-_MAX_WAITING = 0.25
-"""Fraction of the chains that may wait for their next draw to begin. To begin one costs about as much as a step, for
-all chains at once."""
+MAX_WAITING = 0.25
+"""Fraction of the chains that may wait for their next draw to begin. To begin draws costs about as much as a step,
+however few chains do."""
 
 
 class _Rows(NamedTuple):
@@ -29,10 +36,14 @@ class _Rows(NamedTuple):
 class _Progress(NamedTuple):
     """Where each chain is."""
 
+    points: Any
+    """Its last draw."""
     growing: Any
     """Its present draw, between two steps."""
+    begins: jax.Array
+    """Whether that is still to begin."""
     made: jax.Array
-    """Its draws so far in this chunk."""
+    """Its draws so far."""
     rows: _Rows
     steps: Count
     """Steps that all chains have made at once."""
@@ -51,72 +62,59 @@ def run_at_own_pace(
     *,
     kernel: SteppedKernel,
     capacity: int,
-) -> tuple[Any, P, Chunk, Count]:
+) -> tuple[Any, P, Chunk, jax.Array]:
     """The draws of `run_in_lockstep`, in one loop of single steps; and the number of steps that all made at once.
 
-    A chain that ends a draw begins its next one, until it has made `together` of them. Then it waits for the others,
-    and the policy sees the last draw of each. With a policy that adapts, `together` must be 1. Randomness is that of
-    `run_in_lockstep`, so that draws differ from its draws by rounding alone.
+    A chain that has made `together` draws waits for the others, and the policy sees the last draw of each. With a
+    policy that adapts, `together` must be 1. Randomness is that of `run_in_lockstep`, so that draws differ from its
+    draws by rounding alone.
     """
     chain_key, _ = jax.random.split(key)
     chains = points.logdensity.shape[0]
 
-    def block(carry: tuple[Any, P, _Rows, Count, Count]) -> tuple[Any, P, _Rows, Count, Count]:
-        points, policy, rows, made, steps = carry
-        setup = setup_of(policy, points, density, tuning)
-        end = jnp.minimum(made + together, count)
-        progress = _Progress(
-            _begin(draw_keys(chain_key, first + made, chains), points, setup, kernel),
-            jnp.full(chains, made),
-            rows,
-            steps,
-        )
-        progress = _draw_until(progress, end, chain_key, first, setup, kernel)
-        points, _ = _finish(progress.growing, setup, kernel)
+    def block(carry: tuple[_Progress, Any]) -> tuple[_Progress, Any]:
+        progress, policy = carry
+        end = jnp.minimum(progress.made[0] + together, count)
+        setup = setup_of(policy.step_size, points, density, tuning)
+        begins = jnp.ones(chains, bool)
+        progress = _draw_until(end, progress._replace(begins=begins), chain_key, first, setup, kernel)
         last = jax.tree.map(lambda row: row[end - 1], progress.rows.info)
-        return points, policy.update(acceptance_of(last)), progress.rows, end, progress.steps
+        return progress, policy.update(acceptance_of(last))
 
-    rows = _empty_rows(points, setup_of(policy, points, density, tuning), kernel, capacity)
-    zero = jnp.zeros((), jnp.int32)
-    points, policy, rows, _, steps = jax.lax.while_loop(
-        lambda carry: carry[3] < count, block, (points, policy, rows, zero, zero)
-    )
-    return points, policy, _chunk(rows, density, count), steps
+    start = _nothing_yet(points, setup_of(policy.step_size, points, density, tuning), kernel, capacity)
+    progress, policy = jax.lax.while_loop(lambda carry: carry[0].made[0] < count, block, (start, policy))
+    return progress.points, policy, _chunk(progress.rows, density, count), progress.steps
 
 
 def _draw_until(
-    progress: _Progress, end: Count, chain_key: PRNGKey, first: Count, setup: Setup, kernel: SteppedKernel
+    end: Count, progress: _Progress, chain_key: PRNGKey, first: Count, setup: Setup, kernel: SteppedKernel
 ) -> _Progress:
     """Make draws until every chain has made `end` of them."""
+    begin: Any = jax.vmap(lambda key, point: kernel.begin(key, point, setup))
     goes_on: Any = jax.vmap(lambda growing: kernel.goes_on(growing, setup))
     extend: Any = jax.vmap(lambda growing: kernel.extend(growing, setup))
+    replaced: Any = jax.vmap(lambda growing, condition, other: growing.replaced(condition, other))
 
     def advance(progress: _Progress) -> _Progress:
+        fresh = begin(draw_keys(chain_key, first + progress.made), progress.points)
+        growing = replaced(progress.growing, progress.begins, fresh)
         unfinished = (progress.made < end).sum()
 
         def few_wait(carry: tuple[Any, Count]) -> Any:
-            growing = goes_on(carry[0]).sum()
-            return (growing > 0) & (unfinished - growing <= _MAX_WAITING * unfinished)
+            moving = goes_on(carry[0]).sum()
+            return (moving > 0) & (unfinished - moving <= MAX_WAITING * unfinished)
 
         growing, steps = jax.lax.while_loop(
-            few_wait, lambda carry: (extend(carry[0]), carry[1] + 1), (progress.growing, progress.steps)
+            few_wait, lambda carry: (extend(carry[0]), carry[1] + 1), (growing, progress.steps)
         )
         ended = ~goes_on(growing) & (progress.made < end)
         points, row = _finish(growing, setup, kernel)
         rows = _written(progress.rows, ended, progress.made, row)
+        points = jax.tree.map(lambda new, old: _where(ended, new, old), points, progress.points)
         made = progress.made + ended
-        fresh = _begin(draw_keys(chain_key, first + made), points, setup, kernel)
-        growing = jax.vmap(lambda one, condition, other: one.replaced(condition, other))(
-            growing, ended & (made < end), fresh
-        )
-        return _Progress(growing, made, rows, steps)
+        return _Progress(points, growing, ended & (made < end), made, rows, steps)
 
     return jax.lax.while_loop(lambda progress: (progress.made < end).any(), advance, progress)
-
-
-def _begin(keys: PRNGKey, points: Any, setup: Setup, kernel: SteppedKernel) -> Any:
-    """The next draw of every chain, before its first step."""
-    return jax.vmap(lambda key, point: kernel.begin(key, point, setup))(keys, points)
 
 
 def _finish(growing: Any, setup: Setup, kernel: SteppedKernel) -> tuple[Any, _Rows]:
@@ -137,13 +135,29 @@ def _written(rows: _Rows, condition: jax.Array, number: jax.Array, row: _Rows) -
     return written
 
 
-def _empty_rows(points: Any, setup: Setup, kernel: SteppedKernel, capacity: int) -> _Rows:
-    keys = jax.eval_shape(lambda: draw_keys(jax.random.key(0), jnp.int32(0), points.logdensity.shape[0]))
-    shapes = jax.eval_shape(
-        lambda keys, points: _finish(_begin(keys, points, setup, kernel), setup, kernel)[1], keys, points
+def _where(condition: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
+    """One of two values for each chain."""
+    return jnp.where(condition.reshape(-1, *(1,) * (new.ndim - 1)), new, old)
+
+
+def _nothing_yet(points: Any, setup: Setup, kernel: SteppedKernel, capacity: int) -> _Progress:
+    """Chains that have made no draw, with room for what they will."""
+    chains = points.logdensity.shape[0]
+    keys = jax.eval_shape(lambda: draw_keys(jax.random.key(0), jnp.zeros(chains, jnp.int32)))
+
+    def shapes(keys: Any, points: Any) -> Any:
+        growing = jax.vmap(lambda key, point: kernel.begin(key, point, setup))(keys, points)
+        return growing, _finish(growing, setup, kernel)[1]
+
+    growing, rows = jax.eval_shape(shapes, keys, points)
+    return _Progress(
+        points,
+        jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), growing),
+        jnp.ones(chains, bool),
+        jnp.zeros(chains, jnp.int32),
+        jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), rows),
+        jnp.zeros((), jnp.int32),
     )
-    empty: _Rows = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
-    return empty
 
 
 def _chunk(rows: _Rows, density: LogDensity, count: Count) -> Chunk:

@@ -31,6 +31,7 @@ from mongepatch.warmup import (
     ToFind,
     TrajectoryName,
     WarmupState,
+    default_warmup,
     parse_kernel,
     parse_tuning,
     takes_residuals,
@@ -54,7 +55,7 @@ def sample(
     target_acceptance: float | None = None,
     kernel: KernelName | Kernel = "lmc",
     draws: int = 1000,
-    warmup: int = 1000,
+    warmup: int | None = None,
     chains: int = 4,
     seed: int | jax.Array = 0,
     scheme: Scheme | None = None,
@@ -97,7 +98,8 @@ def sample(
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
         draws: draws of each chain to keep.
-        warmup: draws of each chain to make first, in which all that is not given is found.
+        warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, and 100 for
+            256 chains or more, which find it together.
         chains: number of chains.
         seed: an integer, or a `jax.random.key`.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
@@ -135,9 +137,10 @@ def sample(
         (4, 500)
     """
     kernel = parse_kernel(kernel, scheme)
+    chains = whole_number("chains", chains)
     options = _Options(
         draws=whole_number("draws", draws),
-        warmup=whole_number("warmup", warmup, least=0),
+        warmup=whole_number("warmup", default_warmup(chains) if warmup is None else warmup, least=0),
         step_size=None if step_size is None else positive_number("step_size", step_size),
         acceptance=None if target_acceptance is None else fraction("target_acceptance", target_acceptance),
         save_warmup=save_warmup,

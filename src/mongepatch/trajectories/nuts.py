@@ -6,11 +6,13 @@ leaves, which is what makes the draw exact; a change of volume along it is a par
 """
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple, get_args
 
 import jax
+import jax.numpy as jnp
 
-from mongepatch._typing import Flag, PRNGKey, ScalarLike, Vector
+from mongepatch._typing import CountLike, Flag, PRNGKey, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.trajectories.base import Dynamics, Level, Transition
@@ -39,7 +41,7 @@ class GrowingTree(NamedTuple):
         return chosen._replace(stack=self.stack)
 
 
-@jax.tree_util.register_static
+@partial(jax.tree_util.register_dataclass, data_fields=["depth_limit"], meta_fields=["max_depth", "u_turn"])
 @dataclass(frozen=True)
 class NUTS:
     """A trajectory that goes on until it turns around.
@@ -50,6 +52,7 @@ class NUTS:
             v·ρ ≤ 0, on all balanced sub-trees; "trapezoid": with the end leaves counted half, as BlackJAX and NumPyro
             do; "extended": also across the seam of their halves, as Stan does; "chord": the straight line between the
             ends against the momenta.
+        depth_limit: a lower limit of the depth, which is traced: another one does not compile again. Warm-up uses it.
 
     Example:
         >>> trajectory = mp.NUTS(max_depth=8)
@@ -57,6 +60,7 @@ class NUTS:
 
     max_depth: int = 10
     u_turn: Rule = "trapezoid"
+    depth_limit: CountLike | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_depth", whole_number("max_depth", self.max_depth))
@@ -125,4 +129,5 @@ class NUTS:
         return transition(growing.tree, growing.start)
 
     def _builder(self, dynamics: Dynamics, divergence_threshold: Any) -> TreeBuilder:
-        return TreeBuilder(self.u_turn, self.max_depth, dynamics, divergence_threshold)
+        limit = self.max_depth if self.depth_limit is None else jnp.minimum(self.depth_limit, self.max_depth)
+        return TreeBuilder(self.u_turn, limit, dynamics, divergence_threshold)

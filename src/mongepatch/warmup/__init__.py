@@ -11,7 +11,7 @@ from mongepatch.warmup.options import (
     takes_residuals,
 )
 from mongepatch.warmup.state import WarmupState
-from mongepatch.warmup.warmup import Choice, warm_up
+from mongepatch.warmup.warmup import Choice, default_warmup, warm_up
 
 __all__ = [
     "DEFAULT_ACCEPTANCE",
@@ -21,6 +21,7 @@ __all__ = [
     "ToFind",
     "TrajectoryName",
     "WarmupState",
+    "default_warmup",
     "parse_kernel",
     "parse_tuning",
     "takes_residuals",

@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from mongepatch.chains import Record, Tuning
+from mongepatch.chains.chunks import OWN_PACE_CHAINS
 from mongepatch.chains.effective_size import effective_sizes, smallest_ess
 from mongepatch.warmup.state import WarmupState
 
@@ -97,13 +98,16 @@ def ess_per_gradient(record: Record) -> float:
     """Effective draws over their cost in gradients.
 
     Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
-    taken the longest. For runs that are too short for their slowest parameter see `_UNKNOWN_PER_STEP`.
+    taken the longest. Many chains wait at the end alone, for the one whose trajectories are the longest together. For
+    runs that are too short for their slowest parameter see `_UNKNOWN_PER_STEP`.
     """
     chains = len(record.position)
     size = _effective_size(record)
     if size and not size > MIN_ESS_PER_CHAIN * chains:
         return _UNKNOWN_PER_STEP * float(record.info.n_steps.mean())
-    return float(size / (chains * (record.info.n_grad.max(axis=0) + OVERHEAD).sum()))
+    costs = record.info.n_grad + OVERHEAD
+    waited_for = costs.sum(axis=1).max() if chains >= OWN_PACE_CHAINS else costs.max(axis=0).sum()
+    return float(size / (chains * waited_for))
 
 
 def ess_per_draw(record: Record) -> float:

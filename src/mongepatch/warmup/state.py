@@ -21,9 +21,12 @@ from mongepatch.warmup.step_size import (
     find_leapfrog_step_size,
     find_reasonable_step_size,
 )
+from mongepatch.warmup.tree_depth import with_depth_limit, with_full_depth
 
 _RECENT_RECORDS = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
+MANY_CHAINS = 256
+"""Chains from which on a few draws of all of them tell enough."""
 _INITIAL_DIVERGENCE_THRESHOLD = 1e10
 """The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
 
@@ -60,6 +63,8 @@ class WarmupState:
         self._key, self._searches = key, 0
         self._model_positions = np.asarray(points.position)
         self._keeps_all, self._fixed_acceptance, self._transient = keep, fixed_acceptance, True
+        self._limits_depth = self.has_many_chains and getattr(tuning.trajectory, "depth_limit", None) is None
+        self._limit_depth(None)
 
     @classmethod
     def begin(
@@ -105,6 +110,7 @@ class WarmupState:
             self.kept.append(record._replace(internal=None, gradient=None))
         self._model_positions = record.position[:, -1]
         self.draws += draws
+        self._limit_depth(np.asarray(record.info.n_steps))
         self.n_grad += int(record.info.n_grad.sum())
         return record
 
@@ -112,6 +118,11 @@ class WarmupState:
     def is_whitened(self) -> bool:
         """Whether chains move in whitened coordinates."""
         return isinstance(self.runner.density, WhitenedDensity)
+
+    @property
+    def has_many_chains(self) -> bool:
+        """Whether there are so many chains that a few draws of all of them tell enough."""
+        return len(self.points.logdensity) >= MANY_CHAINS
 
     @property
     def step_size(self) -> float:
@@ -151,8 +162,10 @@ class WarmupState:
         if self.has_fixed_step_size:
             return
         if step_size is None:
+            # The M of many chains is nearly right once they have left their initial points, and so is ε.
+            searches = new_base and (self._transient or not self.has_many_chains)
             current = self.policy.step_size
-            step_size = self._reasonable_step_size(current) if new_base else current
+            step_size = self._reasonable_step_size(current) if searches else current
         self._adapt_around(step_size)
 
     def change_coordinates(self, density: LogDensity) -> None:
@@ -194,6 +207,16 @@ class WarmupState:
         """End the adaptation of the step size."""
         if isinstance(self.policy, DualAveraging):
             self.policy = self.policy.finished()
+
+    def end_depth_limit(self) -> None:
+        """Let trees be as deep as the user allows."""
+        if self._limits_depth:
+            self.tuning = self.tuning._replace(trajectory=with_full_depth(self.tuning.trajectory))
+
+    def _limit_depth(self, n_steps: np.ndarray | None) -> None:
+        """Limit the depth of trees by the steps of the last ones, where there are many chains."""
+        if self._limits_depth:
+            self.tuning = self.tuning._replace(trajectory=with_depth_limit(self.tuning.trajectory, n_steps))
 
     def _adapt_around(self, step_size: Any) -> None:
         values = self.points.logdensity

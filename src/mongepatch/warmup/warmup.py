@@ -8,13 +8,19 @@ from mongepatch.warmup.curvature import recent_unstable_fraction
 from mongepatch.warmup.efficiency import run_trial
 from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
-from mongepatch.warmup.state import WarmupState
+from mongepatch.warmup.state import MANY_CHAINS, WarmupState
 
 MIN_DRAWS_TO_CHOOSE = 300
 """Draws below which only the step size and M are found."""
+MIN_DRAWS_OF_MANY = 100
+"""The same with many chains; the trajectory is left as it is below the other number."""
+DEFAULT_DRAWS, DEFAULT_DRAWS_OF_MANY = 1000, 100
+"""Draws of warm-up where the user does not say, for few chains and for many."""
 _ADAPTATION, _TRIAL, _PATCH, _ALPHA, _LENGTH = 0.3, 0.08, 0.12, 0.06, 0.3
 """Fractions of the draws: step size and M at first, a trial of them, the same with a patch, the α of a patch, and the
 length of static trajectories."""
+_MIN_TRIAL, _MIN_ALPHA = 12, 15
+"""Draws of a trial and for the α of a patch, where these fractions are fewer."""
 
 
 class Choice(NamedTuple):
@@ -31,25 +37,42 @@ class Choice(NamedTuple):
         return "; ".join(part for part in (self.metric, self.trajectory) if part)
 
 
+def default_warmup(chains: int) -> int:
+    """How many draws of warm-up to make for so many chains, where the user does not say."""
+    return DEFAULT_DRAWS_OF_MANY if chains >= MANY_CHAINS else DEFAULT_DRAWS
+
+
 def warm_up(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
     """Find what is to be found in this many draws of every chain."""
     state.set_target_acceptance(policy_of(state.tuning.metric).target_acceptance)
-    if draws < MIN_DRAWS_TO_CHOOSE:
-        adapt_step_size_and_mass(state, to_find, draws)
-        state.finish_step_size()
-        asked = to_find.metric or to_find.alpha or to_find.trajectory
-        left_out = f"with warmup below {MIN_DRAWS_TO_CHOOSE} no metric and no trajectory is chosen"
-        return Choice(to_find.whitening.words if to_find.whitening else "", left_out if asked else "")
+    least = MIN_DRAWS_OF_MANY if state.has_many_chains else MIN_DRAWS_TO_CHOOSE
+    choice = _adapt_alone(state, to_find, draws, least) if draws < least else _choose_all(state, to_find, draws)
+    state.finish_step_size()
+    state.end_depth_limit()
+    return choice
+
+
+def _adapt_alone(state: WarmupState, to_find: ToFind, draws: int, least: int) -> Choice:
+    """Find the step size, M and coordinates."""
+    adapt_step_size_and_mass(state, to_find, draws)
+    asked = to_find.metric or to_find.alpha or to_find.trajectory
+    left_out = f"with warmup below {least} no metric and no trajectory is chosen"
+    return Choice(to_find.whitening.words if to_find.whitening else "", left_out if asked else "")
+
+
+def _choose_all(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
+    """Find these and choose a metric; with enough draws for trials of some lengths, a trajectory too."""
     adapt_step_size_and_mass(state, to_find, round(_ADAPTATION * draws))
     state.finish_step_size()
-    seen = run_trial(state, round(_TRIAL * draws))
+    seen = run_trial(state, max(round(_TRIAL * draws), _MIN_TRIAL))
     before = type(state.tuning.metric)
-    metric = choose_metric(state, to_find, seen, round(_PATCH * draws), round(_ALPHA * draws))
+    alpha_draws = max(round(_ALPHA * draws), _MIN_ALPHA)
+    metric = choose_metric(state, to_find, seen, round(_PATCH * draws), alpha_draws)
     if seen.diverges and type(state.tuning.metric) is before:
         state.set_target_acceptance(CAREFUL_ACCEPTANCE)
+    to_find = to_find._replace(trajectory=to_find.trajectory and draws >= MIN_DRAWS_TO_CHOOSE)
     trajectory = choose_trajectory(state, to_find, seen, round(_LENGTH * draws))
     left = draws - state.draws
     state.change(state.tuning)
     adapt_step_size_and_mass(state, to_find, left, first=left // 2)
-    state.finish_step_size()
     return Choice(metric, trajectory, recent_unstable_fraction(state))

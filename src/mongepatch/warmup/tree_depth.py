@@ -1,0 +1,31 @@
+"""The depth of trees while many chains warm up: the deepest tree of thousands takes time and tells little."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mongepatch._arrays import on_device
+from mongepatch.trajectories import NUTS
+
+_FIRST_DEPTH, _LEAST_DEPTH = 6, 5
+"""The limit before there are any draws, and the lowest later."""
+_SPARE_DEPTH = 2
+"""By how much trees may be deeper than one of the mean number of steps."""
+
+
+def with_depth_limit(trajectory: Any, n_steps: np.ndarray | None = None) -> Any:
+    """The trajectory with a limit that suits trees of these numbers of steps; unchanged where there are no trees."""
+    if not isinstance(trajectory, NUTS):
+        return trajectory
+    depth = _FIRST_DEPTH
+    if n_steps is not None:
+        depth = max(_LEAST_DEPTH, int(np.ceil(np.log2(n_steps.mean() + 1.0))) + _SPARE_DEPTH)
+    return replace(trajectory, depth_limit=on_device(min(depth, trajectory.max_depth), np.int32))
+
+
+def with_full_depth(trajectory: Any) -> Any:
+    """The trajectory with its own limit, in a form that does not compile again."""
+    if not isinstance(trajectory, NUTS):
+        return trajectory
+    return replace(trajectory, depth_limit=on_device(trajectory.max_depth, np.int32))
