@@ -58,7 +58,6 @@ def test_log_densities_that_cannot_be_sampled(logdensity, message):
         ({"flag": True}, "'flag' has type bool"),
         (jnp.ones(2) * 1j, "'x' has type complex"),
         ({"x": "text"}, "'x' is not an array"),
-        ({"b": [0.0, 0.0]}, r"'b' is a list.*jnp\.array"),
         ({}, "no parameters"),
         (jnp.zeros(0), "no parameters"),
         ({"draw": 1.0}, "not 'chain' or 'draw'"),
@@ -68,6 +67,11 @@ def test_log_densities_that_cannot_be_sampled(logdensity, message):
 def test_parameters_that_are_not_real(init, message):
     with pytest.raises(mp.ParameterError, match=message):
         sample(lambda tree: sum((leaf**2).sum() for leaf in jax.tree.leaves(tree)), init)
+
+
+def test_a_list_that_was_meant_as_an_array():
+    with pytest.raises(mp.LogDensityError, match=r"has a list.*jnp\.array"):
+        sample(lambda p: -p["b"] @ p["b"], {"b": [0.0, 0.0]})
 
 
 def test_a_missing_starting_point():

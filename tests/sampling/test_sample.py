@@ -75,8 +75,9 @@ Point = collections.namedtuple("Point", ["north", "east"])
         ({"b": 0.0, "a": {"c": jnp.zeros(2)}}, {"b", "a.c"}),
         ((0.0, jnp.zeros(2)), {"x_0", "x_1"}),
         (Point(0.0, 1.0), {"north", "east"}),
+        ([0.0, {"b": [jnp.zeros(2), 1.0]}], {"x_0", "x_1.b.0", "x_1.b.1"}),
     ],
-    ids=["array", "number", "nested", "tuple", "namedtuple"],
+    ids=["array", "number", "nested", "tuple", "namedtuple", "list"],
 )
 def test_any_pytree_gets_sensible_names(init, names):
     tree = mp.sample(normal, init, **SETTINGS, draws=5, warmup=0)

@@ -1,4 +1,4 @@
-"""Many positions of the model in whitened coordinates."""
+"""Many positions of the model in whitened coordinates, and back."""
 
 import jax
 import numpy as np
@@ -19,3 +19,15 @@ def in_coordinates(positions: np.ndarray, density: LogDensity) -> np.ndarray:
 @jit
 def _from_model(density: WhitenedDensity, positions: Positions) -> Positions:
     return jax.vmap(density.from_model)(positions)
+
+
+def in_model(positions: np.ndarray, density: LogDensity) -> np.ndarray:
+    """Positions in the coordinates of a density [number, dimension] in the model's own."""
+    if not isinstance(density, WhitenedDensity):
+        return positions
+    return np.asarray(_to_model(density, on_device(positions)))
+
+
+@jit
+def _to_model(density: WhitenedDensity, positions: Positions) -> Positions:
+    return jax.vmap(density.to_model)(positions)

@@ -4,6 +4,7 @@ from mongepatch.program.compiling import jit
 from mongepatch.program.constants import in_numpy
 from mongepatch.program.density import check_density, trace_density
 from mongepatch.program.program import Program, trace
+from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
 
@@ -15,6 +16,7 @@ __all__ = [
     "check_density",
     "in_numpy",
     "jit",
+    "map_rows",
     "read_squares",
     "trace",
     "trace_density",

@@ -1,6 +1,6 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,6 +16,7 @@ from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.metrics import Euclidean, Metric
 from mongepatch.program import jit
+from mongepatch.sampling.initial_values import InitialValues, check_in_support
 from mongepatch.targets import Target
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Positions]
@@ -29,18 +30,20 @@ def initial_points(
     target: Target,
     density: LogDensity,
     metric: Metric,
-    init: PyTree,
+    init: InitialValues | None,
     chains: int,
     *,
     spread: float,
     per_chain: bool,
 ) -> Any:
     """The metric's point where each chain starts: given by the user, around the user's, or of the target's own."""
-    if per_chain:
-        positions = np.asarray(jax.vmap(target.layout.flat)(init))
-        found = _geometry(on_device(in_coordinates(positions, density)), metric, density)
+    if init is not None and init.values is not None:
+        propose = _partly_around(target, init.values, spread, density, per_chain=per_chain)
+        found = _dispersed(key, chains, propose, density, metric)
+    elif per_chain and init is not None:
+        found = _geometry(on_device(in_coordinates(np.asarray(init.position), density)), metric, density)
     elif init is not None:
-        (center,) = in_coordinates(np.asarray(target.layout.flat(init))[None], density)
+        (center,) = in_coordinates(np.asarray(init.position)[None], density)
         found = _dispersed(key, chains, _around(on_device(center), spread), density, metric)
     elif target.start is not None:
         start = target.start
@@ -97,6 +100,32 @@ def _around(center: Vector, spread: float) -> Proposal:
 @jit
 def _uniform_around(keys: PRNGKey, center: Vector, reach: Scalar) -> Positions:
     return jax.vmap(lambda key: center + reach * uniform_vector(key, center.size, center.dtype))(keys)
+
+
+def _partly_around(
+    target: Target, values: Mapping[str, Any], spread: float, density: LogDensity, *, per_chain: bool
+) -> Proposal:
+    """Propose the target's own points with some variables at, or around, given values; one for each chain, or one."""
+    start, unconstrain, axis = target.start, target.unconstrain, 0 if per_chain else None
+    assert start is not None and unconstrain is not None  # noqa: PT018  # or there would be no such values
+    given = np.asarray(target.layout.mask(values))
+    reach = 0.0 if per_chain else spread
+
+    @jit
+    def around(keys: PRNGKey, values: Any, reach: Scalar) -> Positions:
+        def shifted(key: PRNGKey, values: Any) -> Vector:
+            position = unconstrain(values, start(key))
+            offset = jax.random.uniform(jax.random.fold_in(key, 1), position.shape, position.dtype, -1.0, 1.0)
+            return position + jnp.where(given, reach * offset, 0.0)
+
+        return jax.vmap(shifted, (0, axis))(keys, values)
+
+    def propose(keys: PRNGKey, fraction: Any) -> Positions:
+        positions = np.asarray(around(keys, values, on_device(fraction * reach, jnp.result_type(float))))
+        check_in_support(positions, target, values)
+        return on_device(in_coordinates(positions, density))
+
+    return propose
 
 
 @partial(jit, static_argnames=("chains",))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mongepatch._extras import require
-from mongepatch._version import __version__
+from mongepatch._groups import dataset_of
 from mongepatch.chains import Record
 from mongepatch.kernels import Failure
 from mongepatch.sampling.variables import kept_columns, variables
@@ -60,15 +60,6 @@ def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapp
 
 def _dataset(name: str, group: Mapping[str, Any], target: Target, attrs: Mapping[str, Any]) -> "Dataset":
     """A group by itself: the user's names of dimensions are not for statistics, of which one may have the same name."""
-    arviz_base = require("arviz_base", "sample", "A result")
-    library = {"inference_library": "mongepatch", "inference_library_version": __version__}
-    named = not name.endswith("sample_stats")
-    tree = arviz_base.from_dict(
-        {name: dict(group)},
-        dims={variable: list(dims) for variable, dims in target.dims.items()} if named else {},
-        coords={dim: list(labels) for dim, labels in target.coords.items()} if named else {},
-        attrs={name: library if name.endswith("_data") else {**library, **attrs}},
-        save_warmup=True,  # where there is any
-        check_conventions=False,  # it doubts trees with more chains than draws, which are right here
-    )
-    return tree[name].to_dataset()
+    if name.endswith("sample_stats"):
+        return dataset_of(name, group, {}, {}, attrs)
+    return dataset_of(name, group, target.dims, target.coords, {} if name.endswith("_data") else attrs)

@@ -1,21 +1,24 @@
 """What comes before any sampler: the target, its traced density, randomness, and where chains start."""
 
 import operator
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.coordinates import WhitenedDensity, Whitening, whitening_of
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric, fitted
-from mongepatch.program import jit, trace_density
+from mongepatch.program import Program, jit, trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.initial_points import check_per_chain, initial_points
+from mongepatch.sampling.initial_values import InitialValues, initial_values, plain_values
 from mongepatch.targets import Target
 from mongepatch.targets.reading import with_read_residuals
 from mongepatch.validation import number_at_least_zero, whole_number
@@ -41,8 +44,10 @@ class Prepared:
     position: jax.ShapeDtypeStruct
     """Shape and precision of flat positions."""
     keys: Keys
+    seed: int | list[int]
+    """The seed, or the numbers of a key: given again, it makes the same draws."""
     chains: int
-    init: PyTree
+    init: InitialValues | None
     spread: float
     per_chain: bool
 
@@ -76,9 +81,10 @@ def prepare(
     init: PyTree = None,
     *,
     chains: int = 4,
-    seed: int | jax.Array = 0,
+    seed: int | jax.Array | None = 0,
     spread: float = 1.0,
     per_chain: bool = False,
+    unconstrained: bool = False,
     residuals: Callable[[Any], Any] | None = None,
     data_residuals: Callable[[Any], Any] | None = None,
     dims: Mapping[str, Sequence[str]] | None = None,
@@ -94,9 +100,10 @@ def prepare(
         target: a log density, or a `Target`.
         init: one starting point, or one for each chain.
         chains: number of chains.
-        seed: an integer, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`; None for one that is drawn.
         spread: `init_spread`.
         per_chain: `init_per_chain`.
+        unconstrained: `init_unconstrained`.
         residuals: a residual map of the user's own.
         data_residuals: the same of data.
         dims: names of the dimensions of each parameter.
@@ -109,27 +116,35 @@ def prepare(
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
     spread = float(number_at_least_zero("init_spread", spread))
-    keys = Keys(*_split(_key_of(seed)))
+    seed = secrets.randbits(31) if seed is None else seed
+    key = _key_of(seed)
+    keys = Keys(*_split(key))
+    if isinstance(target, Target) and target.coordinates is not None:
+        target, whiten = target.coordinates.target, True
+    is_draw = hasattr(init, "data_vars")
+    init = plain_values(init, by_name=isinstance(target, Target))
     if per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init
-    if isinstance(target, Target) and target.coordinates is not None:
-        target, whiten = target.coordinates.target, True
     target = _target_of(target, example, residuals, data_residuals, dims, coords)
     check_names(target)
-    if dtype is not None and init is not None:
-        init = target.layout.tree(target.layout.flat(init).astype(dtype))
+    start = None
+    if init is not None:
+        start = initial_values(init, target, per_chain=per_chain, unconstrained=unconstrained, is_draw=is_draw)
+    given = None if start is None else start.position
+    if given is not None and dtype is not None:
+        start = InitialValues(given.astype(dtype))
     if dtype is None:
-        dtype = jnp.result_type(float) if example is None else target.layout.flat(example).dtype
+        dtype = jnp.result_type(float) if given is None else given.dtype
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     if residuals is not None and target.residuals is not None:
         check_smooth(target.residuals, position)
-    traced = trace_density(target.logdensity, position)
+    traced = _traced(target, position, example)
     if read:
         target = with_read_residuals(target, position, traced, partial=patch)
     whitening = whitening_of(target, position, traced) if whiten else None
     density = traced if whitening is None else whitening.initial
-    return Prepared(target, density, whitening, position, keys, chains, init, spread, per_chain)
+    return Prepared(target, density, whitening, position, keys, _recorded(seed, key), chains, start, spread, per_chain)
 
 
 @jit
@@ -138,10 +153,32 @@ def _split(key: PRNGKey) -> tuple[PRNGKey, ...]:
     return tuple(jax.random.split(key, 3))
 
 
+def _traced(target: Target, position: jax.ShapeDtypeStruct, example: PyTree) -> Program:
+    """The density as JAX traced it; raise where it fails, and say so where a list may have been meant as an array."""
+    try:
+        return trace_density(target.logdensity, position)
+    except LogDensityError as error:
+        nodes = jax.tree.leaves(example, is_leaf=lambda node: isinstance(node, list))
+        if any(isinstance(node, list) for node in nodes):
+            hint = "init has a list, whose entries are parameters of their own: for one array write jnp.array([…])."
+            raise LogDensityError(f"{error} {hint}") from error
+        raise
+
+
+def _recorded(seed: Any, key: PRNGKey) -> int | list[int]:
+    """A seed as attributes of a result hold it."""
+    try:
+        return operator.index(seed)
+    except TypeError:
+        return [int(number) for number in np.asarray(jax.random.key_data(key))]
+
+
 def _key_of(seed: Any) -> PRNGKey:
     """A key from an integer, or a key as it is."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.ndim == 0:
         return seed
+    if isinstance(seed, list | np.ndarray) and np.ndim(seed) == 1:  # of the attributes of a result
+        seed = jnp.asarray(np.asarray(seed), jnp.uint32)
     if isinstance(seed, jax.Array) and seed.dtype == jnp.uint32 and seed.ndim == 1:
         return jax.random.wrap_key_data(seed)  # of jax.random.PRNGKey
     try:

@@ -6,9 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import jax
+import numpy as np
 
+from mongepatch._groups import group_of, with_groups
 from mongepatch._typing import LogDensity, PyTree, Scalar
 from mongepatch.chains import Runner, Tuning
+from mongepatch.coordinates.batches import in_model
 from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
@@ -19,8 +22,10 @@ from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.tuning import FoundTuning, tuning_group
 from mongepatch.sampling.variables import kept_columns
 from mongepatch.targets import Target
+from mongepatch.targets.generative import check_generative
 from mongepatch.trajectories import Trajectory
 from mongepatch.validation import fraction, positive_number, whole_number
 from mongepatch.warmup import (
@@ -57,14 +62,17 @@ def sample(
     draws: int = 1000,
     warmup: int | None = None,
     chains: int = 4,
-    seed: int | jax.Array = 0,
+    seed: int | jax.Array | None = 0,
     scheme: Scheme | None = None,
     init_spread: float = 1.0,
     init_per_chain: bool = False,
+    init_unconstrained: bool = False,
+    tuning: Any = None,
     dims: Mapping[str, Sequence[str]] | None = None,
     coords: Mapping[str, Sequence[Any]] | None = None,
     keep: Sequence[str] | None = None,
     save_warmup: bool = False,
+    log_likelihood: bool = False,
     progress: bool = True,
 ) -> "DataTree":
     """Draw from a density. All that is not given is found in warm-up.
@@ -76,7 +84,9 @@ def sample(
     Args:
         target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
-            parameters. A `Target` takes a flat vector too, or knows where to start by itself.
+            parameters. A `Target` takes a flat vector too, or knows where to start by itself. One of a NumPyro or PyMC
+            model takes values of its variables by name, of all or of some, as in `{"tau": 0.5}`. All take a draw of a
+            result: `tree["posterior"].isel(chain=0, draw=-1)`.
         residuals: a function of the same parameters as the log density, to an array or a pytree of arrays: the whitened
             residuals of a model, such as (value − mean)/scale of every random variable, for whitened coordinates and
             the metric "patch". `from_numpyro` and `from_pymc` find them by themselves. Of other densities they
@@ -101,27 +111,33 @@ def sample(
         warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, and 100 for
             256 chains or more, which find it together.
         chains: number of chains.
-        seed: an integer, or a `jax.random.key`.
+        seed: an integer, or a `jax.random.key`. None draws one. The attribute `seed` of the result has it.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.
+        init_unconstrained: whether values by name in `init` are unconstrained ones, such as log τ for `tau`.
+        tuning: a result of an earlier run, whose tuning parameters are used as they are: there is no warm-up, whatever
+            `warmup` is. Without `init`, chains start where they ended then.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         keep: names of the variables of the result to keep, such as ["tau"]; by default all. Others are not copied from
             the device, not stored and not diagnosed: with many chains or variables that saves time and memory.
         save_warmup: whether to keep the draws of warm-up, with the path of ε, α and acceptance, in the groups
             `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
+        log_likelihood: whether to compute the group `log_likelihood` too, for models of NumPyro and PyMC. It can be
+            added later, by `target.log_likelihood(tree)`.
         progress: whether to show a progress bar, and a line that says what was chosen.
 
     Returns:
-        A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema. `sample_stats` has `lp`,
+        A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema, and where warm-up found something
+        `tuning`, which another run can take. `sample_stats` has `lp`,
         `acceptance_rate`, `step_size`, `n_steps`, `n_grad`, `diverging`, `energy`, `energy_error`, `alpha`,
         `log_volume`, and `accepted` and `failure`; with `NUTS` also `tree_depth` and `reached_max_treedepth`, with
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
-        are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `unstable_fraction`
-        (of draws at the end of warm-up, those at which steps in a constant metric are unstable), `tuning_steps`,
-        `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), and `warmup_time` and
-        `sampling_time` in seconds, compilation excluded.
+        are `seed`, versions of libraries, `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose,
+        and why), `unstable_fraction` (of draws at the end of warm-up, those at which steps in a constant metric are
+        unstable), `tuning_steps`, `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together),
+        and `warmup_time` and `sampling_time` in seconds, compilation excluded.
 
     Raises:
         LogDensityError: the density cannot be sampled.
@@ -138,6 +154,9 @@ def sample(
     """
     kernel = parse_kernel(kernel, scheme)
     chains = whole_number("chains", chains)
+    found = None if tuning is None else FoundTuning.of(tuning)
+    if found is not None:
+        warmup, step_size = 0, found.step_size if step_size is None else step_size
     options = _Options(
         draws=whole_number("draws", draws),
         warmup=whole_number("warmup", default_warmup(chains) if warmup is None else warmup, least=0),
@@ -145,6 +164,8 @@ def sample(
         acceptance=None if target_acceptance is None else fraction("target_acceptance", target_acceptance),
         save_warmup=save_warmup,
         progress=progress,
+        log_likelihood=log_likelihood,
+        found=found,
     )
     prepared = prepare(
         target,
@@ -153,12 +174,13 @@ def sample(
         seed=seed,
         spread=init_spread,
         per_chain=init_per_chain,
+        unconstrained=init_unconstrained,
         residuals=residuals,
         data_residuals=data_residuals,
         dims=dims,
         coords=coords,
-        whiten=_whitens(whiten, metric),
-        read=takes_residuals(metric) or whiten is True,
+        whiten=_whitens(whiten, metric) if found is None else found.whitens(whiten),
+        read=takes_residuals(metric) or whiten is True if found is None else found.takes_residuals,
         patch=isinstance(metric, str) and metric == "patch",
     )
     if whiten is True and prepared.whitening is None:
@@ -171,11 +193,15 @@ def sample(
     if residuals is not None and not takes_residuals(metric):
         raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
     options = options._replace(keep=check_keep(keep, prepared.target))
+    if log_likelihood:
+        check_generative(prepared.target, "log_likelihood=True")
+    if found is not None:
+        prepared = found.prepared(prepared, kernel.name)
     begin = partial(_begin, kernel, metric, trajectory, options, given_residuals=residuals is not None)
     try:
         run = begin(prepared)
     except LogDensityError:
-        if prepared.whitening is None or whiten is True:
+        if prepared.whitening is None or whiten is True or found is not None:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
     tree = _run(run, options)
@@ -195,12 +221,21 @@ class _Run(NamedTuple):
     tuning: Tuning
     to_find: ToFind
 
+    def finds_something(self, options: "_Options") -> bool:
+        """Whether warm-up finds something, or an earlier run did, so that a result has a group for it."""
+        unknown = options.step_size is None or self.to_find.names or self.to_find.whitening
+        return options.found is not None or bool(options.warmup and unknown)
+
 
 def _begin(
     kernel: Kernel, metric: Any, trajectory: Any, options: "_Options", prepared: Prepared, *, given_residuals: bool
 ) -> _Run:
     """Parse what is named, and find where chains start."""
-    found = _residuals(prepared, metric, given=given_residuals)
+    earlier = options.found
+    asks = earlier is None or earlier.takes_residuals
+    found = _residuals(prepared, metric, given=given_residuals) if asks else None
+    if earlier is not None:
+        metric, trajectory = earlier.metric(metric, found), earlier.trajectory(trajectory)
     tuning, to_find = parse_tuning(
         metric, trajectory, kernel, prepared.target.dimension, found, whitening=prepared.whitening
     )
@@ -246,6 +281,9 @@ class _Options(NamedTuple):
     acceptance: float | None
     save_warmup: bool
     progress: bool
+    log_likelihood: bool = False
+    found: FoundTuning | None = None
+    """What an earlier run found, which makes warm-up unnecessary."""
     keep: frozenset[str] | None = None
     """Names of the variables to keep; None for all."""
 
@@ -266,12 +304,29 @@ def _run(run: _Run, options: _Options) -> "DataTree":
             keep=options.save_warmup,
         )
         choice = warm_up(state, run.to_find, options.warmup)
+        if options.found is not None:
+            choice = choice._replace(metric=options.found.chosen, trajectory="")
         report.message(choice.line)
         warmup_time = runner.seconds
         columns = kept_columns(prepared.target, options.keep)
-        _, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
+        points, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
     attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
-    return to_datatree(record, state.kept, prepared.target, attrs, options.keep)
+    attrs |= {"seed": prepared.seed, **_interface(prepared.target)}
+    tree = to_datatree(record, state.kept, prepared.target, attrs, options.keep)
+    added = {}
+    if run.finds_something(options):
+        last = record.position[:, -1] if columns is None else in_model(np.asarray(points.position), runner.density)
+        added["tuning"] = tuning_group(state, last, prepared.target.layout, choice.line)
+    if options.log_likelihood:
+        whole = tree if options.keep is None else to_datatree(record, (), prepared.target, attrs)
+        added["log_likelihood"] = group_of(prepared.target.log_likelihood(whole), "log_likelihood")
+    return with_groups(tree, added) if added else tree
+
+
+def _interface(target: Target) -> dict[str, str]:
+    """Attributes that say what a model is written in."""
+    names = ("modeling_interface", "modeling_interface_version")
+    return {} if target.interface is None else dict(zip(names, target.interface, strict=True))
 
 
 def _attributes(

@@ -10,6 +10,7 @@ import numpy as np
 from jax import Array
 
 from mongepatch._typing import AnyVector, LogDensity, Matrix, PRNGKey, PyTree, Scalar, Vector
+from mongepatch.targets.generative import GenerativeModel, add_log_likelihood, add_predictions, add_prior
 from mongepatch.targets.inner import inner_coordinates
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.residuals import DataSite, ModelResiduals
@@ -48,6 +49,13 @@ class Target:
     """The residuals of latent variables and of data apart, where they are known, for whitened coordinates."""
     constrain: Callable[[Vector], dict[str, Array]] | None = None
     """The variables of the result at a flat position, where these are not the parts of the vector by name."""
+    unconstrain: Callable[[Mapping[str, Any], Vector], Vector] | None = None
+    """A flat position with variables of these names at these values, and all else as at a given flat position. Where it
+    is None, the values of variables are the parts of the vector."""
+    generative: GenerativeModel | None = None
+    """Draws data and evaluates the log likelihood, where the target comes from a model."""
+    interface: tuple[str, str] | None = None
+    """Name and version of the library that the model is written for, for the result."""
     coordinates: Any = None
     """How these coordinates are made from the model's own, where they are others: see `mongepatch.whiten`."""
     observed_data: Mapping[str, Any] = field(default_factory=dict)
@@ -111,6 +119,50 @@ class Target:
                 else "No coordinate is inner, so that nothing can be whitened."
             )
         return "\n".join(lines)
+
+    def log_likelihood(self, tree: Any) -> Any:
+        """The tree with the group `log_likelihood`, for `arviz_stats.loo` and `arviz_stats.compare`.
+
+        Args:
+            tree: a result of `mongepatch.sample` for this target, or of `mongepatch.sample_pymc`. It stays as it is.
+
+        Returns:
+            A tree of the same type with the log density of every observation at every draw.
+
+        Raises:
+            ModelError: the target is no NumPyro or PyMC model.
+        """
+        return add_log_likelihood(self, tree)
+
+    def predict(self, tree: Any, *, seed: int = 0, data: Mapping[str, Any] | None = None) -> Any:
+        """The tree with the group `posterior_predictive`: data drawn from the model at every draw.
+
+        Args:
+            tree: a result of `mongepatch.sample` for this target, or of `mongepatch.sample_pymc`. It stays as it is.
+            seed: decides the draws.
+            data: other values for arguments of a NumPyro model, or for `pm.Data` of a PyMC model, by name. Draws are
+                then in the group `predictions`, and these values in `predictions_constant_data`.
+
+        Returns:
+            A tree of the same type with the new group.
+
+        Raises:
+            ModelError: the target is no NumPyro or PyMC model, or the model cannot draw its data.
+        """
+        return add_predictions(self, tree, seed, data)
+
+    def prior_predictive(self, tree: Any = None, *, draws: int = 500, seed: int = 0) -> Any:
+        """A tree with the groups `prior` and `prior_predictive`: variables and data drawn from the model alone.
+
+        Args:
+            tree: a result to add the groups to. It stays as it is. By default a new tree is made.
+            draws: number of draws.
+            seed: decides the draws.
+
+        Raises:
+            ModelError: the target is no NumPyro or PyMC model, or the prior of some variable cannot be drawn from.
+        """
+        return add_prior(self, tree, draws, seed)
 
     @property
     def variables(self) -> dict[str, tuple[int, ...]]:

@@ -30,9 +30,6 @@ class Layout:
     @classmethod
     def of(cls, tree: PyTree) -> "Layout":
         """The layout of a pytree of parameters: dict keys are names, a bare array is called `x`."""
-        for path, node in jax.tree_util.tree_leaves_with_path(tree, is_leaf=lambda node: isinstance(node, list)):
-            if isinstance(node, list):
-                raise ParameterError(f"Parameter {_name(path)!r} is a list, which is no array: write jnp.array([…]).")
         leaves, treedef = jax.tree_util.tree_flatten_with_path(tree)
         names = tuple(_name(path) for path, _ in leaves)
         arrays = [_real(name, leaf) for name, (_, leaf) in zip(names, leaves, strict=True)]

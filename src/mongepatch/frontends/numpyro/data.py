@@ -12,8 +12,28 @@ _RESERVED_DIMS = frozenset({"chain", "draw"})
 
 
 def observed_data(sites: Mapping[str, Mapping[str, Any]]) -> dict[str, np.ndarray]:
-    """Values of observed sites, by name."""
-    return {name: np.asarray(site["value"]) for name, site in sites.items() if is_data(site)}
+    """Values of observed sites, by name. Missing entries are NaN."""
+    found = {}
+    for name, site in sites.items():
+        if is_data(site):
+            value, present = np.asarray(site["value"]), observed_entries(name, sites)
+            found[data_name(name, sites)] = value if present is None else np.where(present, value, np.nan)
+    return found
+
+
+def data_name(name: str, sites: Mapping[str, Mapping[str, Any]]) -> str:
+    """What the user calls the data of an observed site: NumPyro adds a suffix where there is an `obs_mask`."""
+    given = name.removesuffix("_observed")
+    return given if given != name and f"{given}_unobserved" in sites and given in sites else name
+
+
+def observed_entries(name: str, sites: Mapping[str, Mapping[str, Any]]) -> np.ndarray | None:
+    """Which entries of an observed site are there, where it has an `obs_mask`; None where it has none."""
+    if data_name(name, sites) == name:
+        return None
+    fn, value = sites[name]["fn"], sites[name]["value"]
+    mask = np.asarray(fn._mask)
+    return np.broadcast_to(mask.reshape(mask.shape + (1,) * fn.event_dim), np.shape(value))
 
 
 def is_data(site: Mapping[str, Any]) -> bool:
@@ -30,15 +50,19 @@ def constant_data(
     except (TypeError, ValueError):
         return {}
     arguments = {**bound.arguments, **bound.arguments.get("kwargs", {})}
-    observed = [site["value"] for site in sites.values() if is_data(site)]
+    observed = [*observed_data(sites).values(), *(site["value"] for site in sites.values() if is_data(site))]
     return {
         name: np.asarray(value)
         for name, value in arguments.items()
         if isinstance(value, np.ndarray | jax.Array)
         and np.issubdtype(value.dtype, np.number)
-        and name not in sites
-        and not any(value is other for other in observed)
+        and not any(_same(value, other) for other in observed)
     }
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Whether two arrays hold the same numbers, as where a model has converted its argument."""
+    return np.shape(value) == np.shape(other) and bool(np.array_equal(np.asarray(value), np.asarray(other), True))
 
 
 def dims_of(sites: Iterable[Mapping[str, Any]]) -> dict[str, list[str]]:

@@ -35,7 +35,9 @@ class NumPyroModel:
         """Sites at one point, in the model's order."""
         check_sites(self.sites)
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}
-        self._model = _FixedKey(handlers.substitute(model, data=fixed))
+        self.function = handlers.substitute(model, data=fixed)
+        """The model with the values of its `numpyro.param` and mutable sites fixed."""
+        self._model = _FixedKey(self.function)
         raw = {name: unconstrained_value(site) for name, site in self.sites.items() if is_latent(site)}
         if not raw:
             raise ModelError(
@@ -58,6 +60,24 @@ class NumPyroModel:
         """The variables of results: latent and deterministic sites at a position, in the model's order."""
         sites = self._sites_at(position)
         return {name: jnp.asarray(site["value"]) for name, site in sites.items() if is_in_results(site)}
+
+    def position_with(self, values: Mapping[str, Any], position: Vector) -> Vector:
+        """A position with latent sites of these names at these values, and the others as at the given position."""
+        raw = self.layout.named(position)
+
+        def substitute(site: Mapping[str, Any]) -> Any:
+            return _at_step(values[site["name"]], site) if site["name"] in values else _constrained(raw, site)
+
+        model = handlers.substitute(self._model, substitute_fn=substitute)
+        sites = handlers.trace(model).get_trace(*self._args, **self._kwargs)
+        given = {name: unconstrained_value(sites[name]) for name in values}
+        parts = [jnp.ravel(given.get(name, raw[name])).astype(position.dtype) for name in self.layout.names]
+        return jnp.concatenate(parts)
+
+    def sites_with(self, values: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+        """All of NumPyro's sites with the latent ones at these values."""
+        model = handlers.substitute(self._model, data=values)
+        return dict(handlers.trace(model).get_trace(*self._args, **self._kwargs))
 
     def random_variables(self, position: Vector) -> Iterator[tuple[str, Site]]:
         """Every random variable at a position, by name, for the table of residuals."""
@@ -119,9 +139,13 @@ def _constrained(raw: Mapping[str, jax.Array], site: Mapping[str, Any]) -> Any:
     """The value of a latent site, from unconstrained values by name; None for all other sites."""
     if site["type"] != "sample" or site["name"] not in raw:
         return None
-    value, transform = raw[site["name"]], biject_to(site["fn"].support)
+    transform = biject_to(site["fn"].support)
+    num_dims = len(site["fn"].shape()) - transform.codomain.event_dim + transform.domain.event_dim
+    return transform(_at_step(raw[site["name"]], site, num_dims))
+
+
+def _at_step(value: Any, site: Mapping[str, Any], num_dims: int | None = None) -> Any:
+    """A value, or inside a scan, where it has a leading axis with one entry per step, its entry of this step."""
     step = site["infer"].get("_scan_current_index")
-    if step is not None:  # inside a scan, the value has a leading axis with one entry per step
-        event_and_batch_dim = len(site["fn"].shape()) - transform.codomain.event_dim + transform.domain.event_dim
-        value = value[step] if value.ndim > event_and_batch_dim else value
-    return transform(value)
+    num_dims = len(site["fn"].shape()) if num_dims is None else num_dims
+    return value[step] if step is not None and value.ndim > num_dims else value

@@ -1,0 +1,212 @@
+"""What warm-up found, as a group of a result, and read from it for another run."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import numpy as np
+
+from mongepatch._arrays import on_device
+from mongepatch._auto import ToBeFound
+from mongepatch._extras import require
+from mongepatch._groups import LIBRARY, group_of
+from mongepatch.coordinates import Information, WhitenedDensity
+from mongepatch.coordinates.outer import OuterMap
+from mongepatch.errors import SettingError
+from mongepatch.metrics import Euclidean, Metric, Monge, Patch
+from mongepatch.metrics.inverse_mass import Correlated, Diagonal, Identity
+from mongepatch.metrics.low_rank import LowRank
+from mongepatch.sampling.initial_values import InitialValues
+from mongepatch.sampling.prepare import Prepared
+from mongepatch.targets.layout import Layout
+from mongepatch.trajectories import NUTS, Static
+from mongepatch.warmup import WarmupState
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+_BASES: tuple[Any, ...] = (Identity, Diagonal, Correlated, LowRank)
+_DIMS = {
+    "position": ("chain", "parameter"),
+    "inverse_mass_variance": ("parameter",),
+    "inverse_mass_covariance": ("parameter", "other_parameter"),
+    "inverse_mass_factor": ("parameter", "other_parameter"),
+    "inverse_mass_scale": ("parameter",),
+    "inverse_mass_directions": ("parameter", "direction"),
+    "inverse_mass_eigenvalues": ("direction",),
+    "information_matrix": ("observed", "entry"),
+    "information_vector": ("observed", "inner"),
+    **{f"outer_{name}": ("outer",) for name in OuterMap._fields},
+}
+"""Dims of the variables of the group; all others are numbers."""
+
+
+def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chosen: str) -> "Dataset":
+    """The group `tuning`.
+
+    Args:
+        state: at the end of warm-up.
+        position: the last draw of each chain, flat and in the model's own coordinates.
+        layout: names of the parameters.
+        chosen: what was chosen, for a person to read.
+    """
+    xarray = require("xarray", "sample", "A result")
+    metric: Any = state.tuning.metric
+    arrays: dict[str, Any] = {"step_size": state.step_size, "position": position}
+    attrs: dict[str, Any] = {
+        "kernel": state.runner.kernel.name,
+        "metric": type(metric).__name__,
+        "chosen": chosen,
+        "target_acceptance": state.target_acceptance,
+    }
+    if isinstance(metric, Monge | Patch):
+        arrays["alpha"] = metric.alpha
+    base: Any = getattr(metric, "inverse_mass", None)
+    if isinstance(base, _BASES):
+        attrs["inverse_mass"] = type(base).__name__
+        arrays |= {f"inverse_mass_{part.name}": getattr(base, part.name) for part in fields(base)}
+    density = state.runner.density
+    if isinstance(density, WhitenedDensity):
+        arrays |= {f"information_{name}": part for name, part in density.information._asdict().items()}
+        arrays |= {f"outer_{name}": part for name, part in density.outer_map._asdict().items()}
+    attrs |= _trajectory_attributes(state.tuning.trajectory)
+    variables = {name: (_DIMS.get(name, ()), np.asarray(array)) for name, array in arrays.items()}
+    return xarray.Dataset(variables, {"parameter": _labels(layout)}, {**LIBRARY, **attrs})
+
+
+def _trajectory_attributes(trajectory: Any) -> dict[str, Any]:
+    if isinstance(trajectory, NUTS):
+        return {"trajectory": "NUTS", "max_depth": trajectory.max_depth, "u_turn": trajectory.u_turn}
+    if isinstance(trajectory, Static):
+        return {"trajectory": "Static", "num_steps": int(trajectory.num_steps), "jitter": float(trajectory.jitter)}
+    return {"trajectory": "none" if trajectory is None else type(trajectory).__name__}
+
+
+def _labels(layout: Layout) -> list[str]:
+    """A name for each entry of a flat position, such as `theta[0, 2]`."""
+    labels = []
+    for name, shape in zip(layout.names, layout.shapes, strict=True):
+        places = product(*map(range, shape))
+        labels += [f"{name}[{', '.join(map(str, place))}]" if place else name for place in places]
+    return labels
+
+
+class FoundTuning(NamedTuple):
+    """What an earlier run found, for a run without warm-up."""
+
+    group: "Dataset"
+
+    @classmethod
+    def of(cls, tree: Any) -> "FoundTuning":
+        """The tuning of a result."""
+        group = tree if hasattr(tree, "data_vars") and "step_size" in tree.data_vars else group_of(tree, "tuning")
+        return cls(group.to_dataset() if hasattr(group, "to_dataset") else group)
+
+    @property
+    def step_size(self) -> float:
+        """ε."""
+        return float(self.group["step_size"])
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen then, for a person to read."""
+        return str(self.group.attrs["chosen"])
+
+    @property
+    def takes_residuals(self) -> bool:
+        """Whether the metric or the coordinates of then are made from residuals."""
+        return self.group.attrs["metric"] == "Patch" or "information_vector" in self.group
+
+    def whitens(self, whiten: Any) -> bool:
+        """Whether chains move in whitened coordinates, as they did then; raise where the user asks for others."""
+        found = "information_vector" in self.group
+        if whiten != "auto" and whiten is not found:
+            raise SettingError(
+                f"whiten={whiten} does not go with tuning, which was found {'in' if found else 'without'} whitened "
+                "coordinates: leave out whiten, or leave out tuning."
+            )
+        return found
+
+    def prepared(self, prepared: Prepared, kernel: str) -> Prepared:
+        """A target that is ready to be sampled, with the coordinates of then; raise where the tuning does not fit."""
+        if self.group.attrs["kernel"] != kernel:
+            raise SettingError(
+                f"tuning was found for the kernel {self.group.attrs['kernel']!r}, not {kernel!r}: give the same."
+            )
+        if [str(label) for label in self.group["parameter"].values] != _labels(prepared.target.layout):
+            raise SettingError("tuning was found for other parameters than those of this target: leave it out.")
+        if prepared.init is None:
+            rows = np.asarray(self.group["position"])
+            start = np.resize(rows, (prepared.chains, rows.shape[1])).astype(prepared.position.dtype)
+            # Other randomness than that of the run before: with the same, chains would approach its draws.
+            key = jax.random.fold_in(prepared.keys.run, zlib.crc32(start.tobytes()))
+            keys = prepared.keys._replace(run=key)
+            prepared = replace(prepared, init=InitialValues(start), per_chain=True, keys=keys)
+        density = prepared.density
+        if not isinstance(density, WhitenedDensity):
+            return prepared
+        information = self._parts("information", Information, prepared.position.dtype)
+        outer_map = self._parts("outer", OuterMap, prepared.position.dtype)
+        for mine, theirs in zip([*information, *outer_map], [*density.information, *density.outer_map], strict=True):
+            if mine.shape != theirs.shape:
+                raise SettingError("tuning was found for data of other shapes, in other coordinates: leave it out.")
+        return replace(prepared, density=replace(density, information=information, outer_map=outer_map))
+
+    def metric(self, given: Any, residuals: Any) -> Any:
+        """The metric of then for "auto", or a given one, of which what is to be found is that of then.
+
+        Args:
+            given: a metric, or its name.
+            residuals: what a patch is made from.
+        """
+        name = self.group.attrs["metric"]
+        if not isinstance(given, str):
+            return self._completed(given)
+        if given not in ("auto", name.lower()):
+            return given
+        alpha, base = self._found("alpha"), self._inverse_mass()
+        if name == "Patch" and residuals is not None:
+            return Patch(residuals, alpha, base)
+        if name == "Monge":
+            return Monge(alpha, base)
+        if name == "Euclidean":
+            return Euclidean(base)
+        raise SettingError(
+            f"tuning was found for a metric of the class {name}, whose functions a result does not hold: give metric, "
+            "and residuals where they were given."
+        )
+
+    def trajectory(self, given: Any) -> Any:
+        """The trajectory of then for "auto", or the given one."""
+        attrs = self.group.attrs
+        if not isinstance(given, str) or given not in ("auto", attrs["trajectory"].lower()):
+            return given
+        if attrs["trajectory"] == "NUTS":
+            return NUTS(int(attrs["max_depth"]), str(attrs["u_turn"]))  # type: ignore[arg-type]
+        if attrs["trajectory"] == "Static":
+            return Static(int(attrs["num_steps"]), float(attrs["jitter"]))
+        return None if attrs["trajectory"] == "none" else given
+
+    def _completed(self, metric: Metric) -> Metric:
+        found: Mapping[str, Any] = {"alpha": self._found("alpha"), "inverse_mass": self._inverse_mass()}
+        missing = {name: value for name, value in found.items() if isinstance(getattr(metric, name, None), ToBeFound)}
+        if not missing or type(metric).__name__ != self.group.attrs["metric"]:
+            return metric
+        return replace(metric, **missing)  # type: ignore[type-var]
+
+    def _found(self, name: str) -> Any:
+        return float(self.group[name]) if name in self.group else None
+
+    def _inverse_mass(self) -> Any:
+        kinds = {kind.__name__: kind for kind in _BASES}
+        kind: Any = kinds.get(str(self.group.attrs.get("inverse_mass")))
+        return None if kind is None else kind(*(self._array(f"inverse_mass_{part.name}") for part in fields(kind)))
+
+    def _parts(self, prefix: str, kind: Any, dtype: Any) -> Any:
+        return kind(*(self._array(f"{prefix}_{name}", dtype) for name in kind._fields))
+
+    def _array(self, name: str, dtype: Any = None) -> Any:
+        return on_device(np.asarray(self.group[name]), dtype)
