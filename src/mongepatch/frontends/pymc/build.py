@@ -3,7 +3,10 @@
 from dataclasses import replace
 from typing import Any
 
+import pymc
+
 from mongepatch.frontends.pymc.data import constant_data, dims_and_coords, observed_data
+from mongepatch.frontends.pymc.generative import PyMCDraws
 from mongepatch.frontends.pymc.model import PyMCModel
 from mongepatch.frontends.pymc.variables import PyMCVariables
 from mongepatch.frontends.residuals import describe, residual_map
@@ -15,6 +18,7 @@ def build(pymc_model: Any) -> Target:
     model = PyMCModel(pymc_model)
     variables = PyMCVariables(model)
     maps = residual_map(variables.at, model.layout, model.unbounded)
+    constants = constant_data(pymc_model)
     target = Target(
         model.log_density,
         model.layout,
@@ -22,8 +26,11 @@ def build(pymc_model: Any) -> Target:
         residuals=maps.residuals,
         model=maps.model,
         constrain=model.values,
+        unconstrain=model.position_with,
+        generative=PyMCDraws(pymc_model, constants),
+        interface=("pymc", pymc.__version__),
         observed_data=observed_data(pymc_model),
-        constant_data=constant_data(pymc_model),
+        constant_data=constants,
         description=describe(variables.descriptions(maps.counts)),
     )
     dims, coords = dims_and_coords(pymc_model, target)

@@ -17,6 +17,7 @@ def check_model(model: Any) -> None:
     """Raise unless this is a PyMC model with free variables, all of them continuous, and fixed data."""
     if not isinstance(model, pm.Model):
         raise ModelError(f"The model must be a pymc.Model; this is a {type(model).__name__}.")
+    _forget_repeated_data(model)
     if not model.free_RVs:
         raise ModelError("The model has no free variables, so there is nothing to sample: all are observed.")
     for variable in model.free_RVs:
@@ -33,6 +34,16 @@ def check_model(model: Any) -> None:
                 f"The observed variable {variable.name!r} takes a random part of the data (pm.Minibatch), so the log "
                 "density changes from call to call. Give it all of the data, and leave out total_size."
             )
+
+
+def _forget_repeated_data(model: Any) -> None:
+    """Undo what `sample_posterior_predictive` of PyMC 5 does to a model: it lists observed variables once more.
+
+    The log density of such a model, PyMC's own too, cannot be computed.
+    """
+    observed = [variable for variable in dict.fromkeys(model.observed_RVs) if variable in model.rvs_to_values]
+    if len(observed) < len(model.observed_RVs):
+        list.__setitem__(model.observed_RVs, slice(None), observed)  # a list of PyMC's own, which refuses it otherwise
 
 
 def distribution_name(variable: Any) -> str:

@@ -1,6 +1,6 @@
 """A PyMC model as functions of flat positions: its log density, and the values of its variables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -52,6 +52,15 @@ class PyMCModel:
         """The variables of results: free and deterministic variables at a position."""
         return dict(zip(self._result_names, map(jnp.asarray, self._values(position)), strict=True))
 
+    def position_with(self, values: Mapping[str, Any], position: Vector) -> Vector:
+        """A position with free variables of these names at these values, and the others as at the given position."""
+        parts = dict(self.layout.named(position))
+        for variable in self.pymc.free_RVs:  # in this order, since transforms depend on variables before
+            if variable.name in values:
+                raw = self._unconstrained(variable)(values[variable.name], parts.values())
+                parts[variable.name] = jnp.asarray(raw, position.dtype)
+        return jnp.concatenate([jnp.ravel(part) for part in parts.values()])
+
     def start(self, key: PRNGKey) -> Vector:
         """PyMC's initial point with jitter."""
         jitter = uniform_vector(key, self.layout.size, jnp.result_type(float), reach=INIT_JITTER)
@@ -65,6 +74,16 @@ class PyMCModel:
         """The graph of the log densities of a variable's entries, without the Jacobian of its transform."""
         (graph,) = self.pymc.logp(vars=[variable], jacobian=False, sum=False)
         return graph
+
+    def _unconstrained(self, variable: Any) -> Callable[[Any, Iterable[Any]], Any]:
+        """A function from a value of a free variable and the values of all value variables to its own."""
+        transform = self.pymc.rvs_to_transforms[variable]
+        if transform is None:
+            return lambda value, _: value
+        given = variable.type()
+        graphs = self.pymc.replace_rvs_by_values([transform.forward(given, *variable.owner.inputs)])
+        function = jaxified([*self._inputs, given], graphs, self.pymc.check_bounds)
+        return lambda value, others: function(*others, value)[0]
 
     def _density_of(self, variables: list[Any] | None) -> Callable[[Vector], tuple[jax.Array, ...]]:
         position = jax.ShapeDtypeStruct((self.layout.size,), jnp.result_type(float))
