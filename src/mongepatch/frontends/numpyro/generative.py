@@ -134,11 +134,6 @@ class NumPyroDraws:
             site = sites.get(given, sites.get(name))
             if site is None:
                 raise ModelError(f"The model has no site {given!r} with these arguments.")
-            if site.get("is_observed"):
-                raise ModelError(
-                    f"The observed site {name!r} is inside a scan, where NumPyro does not draw it again. Let the model "
-                    "take no data, and predict with data={...: None}."
-                )
             made[given] = site["value"]
         return made
 
