@@ -93,7 +93,7 @@ def test_names_labels_and_data_are_pymcs():
 
 def test_a_description_has_a_line_for_every_variable():
     lines = mp.from_pymc(pymc_schools()).describe().splitlines()
-    assert [line.split()[0] for line in lines] == ["mu", "tau", "theta", "y", "18"]
+    assert [line.split()[0] for line in lines] == ["mu", "tau", "theta", "y", "18", "Inner"]
     assert lines[1].split(None, 3) == ["tau", "HalfCauchy", "latent", "1 residual: √½·(log x − log scale)"]
     text = {line.split()[0]: line for line in mp.from_pymc(pymc_everything()).describe().splitlines()}
     assert "no residual" in text["penalty"]
@@ -237,7 +237,7 @@ def test_the_page_on_pymc_runs_and_centred_schools_are_sampled_right(capsys):
         exec(block, namespace)
     assert "√½·(log x − log scale)" in capsys.readouterr().out
     tree = namespace["tree"]
-    assert tree["posterior"].attrs["metric"] == "Patch"
+    assert "whitened" in tree["posterior"].attrs["chosen"]
     log_tau = np.log(tree["posterior"]["tau"])
     for value, truth, method in ((log_tau.mean(), 0.8021, "mean"), (log_tau.std(), 1.1712, "sd")):
         assert abs(value.item() - truth) < 4 * arviz_stats.mcse(log_tau, method=method).item()

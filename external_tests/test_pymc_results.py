@@ -152,6 +152,9 @@ def test_the_target_adds_the_groups_of_a_workflow(schools):
         assert whole["posterior_predictive"]["y"].dims == ("chain", "draw", "school")
     theta, y = tree["posterior"]["theta"].values, tree["log_likelihood"]["y"].values
     np.testing.assert_allclose(y, -0.5 * ((Y - theta) / SIGMA) ** 2 - np.log(SIGMA * np.sqrt(2 * np.pi)))
+    with model:  # a tree as PyMC 6 takes it, or converted for PyMC 5
+        theirs = tree if isinstance(result, xr.DataTree) else az.from_datatree(tree)
+        assert "y" in pm.sample_posterior_predictive(theirs, progressbar=False)["posterior_predictive"]
     new = target.predict(tree, data={"sigma": 1e-6 * SIGMA})
     np.testing.assert_allclose(new["predictions"]["y"], theta, atol=1e-3)
     np.testing.assert_array_equal(model["sigma"].get_value(), SIGMA)

@@ -19,11 +19,15 @@ def python_blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md", "docs/residuals.md")
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow")),
+)
 
 
 @pytest.mark.parametrize("page", slow_but(PAGES, "README.md"))
-@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # runs are short
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning", "ignore:Estimated shape")  # runs are short
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # of arviz_stats.compare, with a new pandas
 def test_pages_run(page, monkeypatch):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""
 

@@ -67,6 +67,9 @@ def test_a_draw_of_a_result_is_a_starting_point(target):
         start(target, tree)
     bare = mp.sample(lambda x: -x @ x, jnp.ones(2), **STILL)["posterior"].isel(chain=0, draw=0)
     np.testing.assert_allclose(start(lambda x: -x @ x, bare)["x"], 1.0, atol=1e-6)
+    pair = mp.Target.from_density(lambda p: -(p[0] ** 2) - p[1] @ p[1], [0.0, jnp.zeros(2)])
+    draw = xr.Dataset({"x_0": 1.0, "x_1": ("x_1_dim_0", [2.0, 3.0])})
+    np.testing.assert_allclose(start(pair, draw)["x_1"], [[2.0, 3.0]] * 3, atol=1e-6)
 
 
 def test_unconstrained_values_by_a_flag_or_as_a_vector(target):

@@ -21,13 +21,10 @@ class InitialValues(NamedTuple):
     """These values by name, with a leading axis for chains where there is a point for each."""
 
 
-def plain_values(init: Any, *, by_name: bool) -> PyTree:
-    """A draw of a result as a dict of arrays; anything else as it is.
+def plain_values(init: Any, target: Any) -> PyTree:
+    """A draw of a result as the target's pytree of arrays; anything else as it is.
 
-    Args:
-        init: what the user gave.
-        by_name: whether the target knows the names of its parameters. A density does not: for it, a variable `x` alone
-            is a bare array.
+    A density has no names: for it a draw is a dict, or where `x` is the only variable, an array.
     """
     if not hasattr(init, "data_vars"):
         return init
@@ -43,7 +40,9 @@ def plain_values(init: Any, *, by_name: bool) -> PyTree:
                 "chain by isel(draw=-1) with init_per_chain=True."
             )
         values[str(name)] = np.asarray(variable.transpose("chain", ...) if "chain" in variable.dims else variable)
-    return values["x"] if list(values) == ["x"] and not by_name else values
+    if isinstance(target, Target):
+        return target.layout.tree_of(values)
+    return values["x"] if list(values) == ["x"] else values
 
 
 def initial_values(

@@ -122,7 +122,7 @@ def prepare(
     if isinstance(target, Target) and target.coordinates is not None:
         target, whiten = target.coordinates.target, True
     is_draw = hasattr(init, "data_vars")
-    init = plain_values(init, by_name=isinstance(target, Target))
+    init = plain_values(init, target)
     if per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init

@@ -1,7 +1,7 @@
 """How named parameters lie in a flat vector."""
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +63,12 @@ class Layout:
     def tree(self, flat: Vectors) -> PyTree:
         """The user's pytree; leading axes stay."""
         return self.named(flat) if self._by_name else self.treedef.unflatten(self._parts(flat))
+
+    def tree_of(self, values: Mapping[str, Any]) -> PyTree:
+        """The user's pytree from values by name; the values themselves where there is no other, or where some lack."""
+        if self._by_name or not set(self.names) <= set(values):
+            return dict(values)
+        return self.treedef.unflatten([values[name] for name in self.names])
 
     def flat(self, tree: PyTree) -> Vector:
         """The flat vector of a pytree of this layout. Where parameters have names only, it may be flat already."""
