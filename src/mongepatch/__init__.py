@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from mongepatch._cache import use_compilation_cache
 from mongepatch._version import __version__
 from mongepatch.errors import (
+    ArgumentError,
     DataError,
     LogDensityError,
     MetricError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NUTS",
     "Algorithm",
+    "ArgumentError",
     "DataError",
     "Dense",
     "Euclidean",

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._extras import require
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import Count, LogDensity, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.metrics import Euclidean
 from mongepatch.program import Program, jit
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["hmc", "nuts"]
 
 
+@checked_keywords
 def nuts(
     target: Target | LogDensity,
     init: PyTree = None,
@@ -77,6 +79,7 @@ def nuts(
     return _sample(method, target, init, draws, warmup, chains, seed, target_acceptance, dense_mass)
 
 
+@checked_keywords
 def hmc(
     target: Target | LogDensity,
     init: PyTree = None,

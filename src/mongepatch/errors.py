@@ -25,6 +25,10 @@ class SettingError(MongepatchError, ValueError):
     """A sampler setting is out of range: step size, number of steps, chains, draws."""
 
 
+class ArgumentError(SettingError, TypeError):
+    """A function was given an argument that it does not have; the message names the one that was probably meant."""
+
+
 class DataError(MongepatchError, OSError):
     """A dataset cannot be had, or a file is not what it should be."""
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._keywords import checked_keywords
 from mongepatch.coordinates.information import estimate_information
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
@@ -32,6 +33,7 @@ class Whitening:
     """Which variables are whitened given which."""
 
 
+@checked_keywords
 def whiten(target: Target, positions: Any = None) -> Target:
     """A target in whitened coordinates, in which plain NUTS samples hierarchies that are written centred.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mongepatch._extras import require, require_at_least
+from mongepatch._keywords import checked_keywords
 from mongepatch.targets import Target
 
 __all__ = ["from_numpyro", "from_pymc", "from_stan"]
@@ -68,6 +69,7 @@ def from_pymc(model: Any) -> Target:
     return build(model)
 
 
+@checked_keywords
 def from_stan(
     program: str | Path,
     data: Mapping[str, Any] | str | Path | None = None,

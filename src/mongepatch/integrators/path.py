@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import ParameterError, SettingError
 from mongepatch.integrators.base import Integrator, Phase
@@ -36,6 +37,7 @@ class Path(NamedTuple):
     """The first thing that went wrong on the way, a `Failure`."""
 
 
+@checked_keywords
 def integrate(
     logdensity: LogDensity,
     metric: Metric,

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._linalg import dot
 from mongepatch._random import normal_vector
 from mongepatch._typing import LogDensity, PRNGKey
@@ -85,6 +86,7 @@ class ExplicitRMHMC:
         )
 
 
+@checked_keywords
 def explicit_rmhmc(
     logdensity: LogDensity,
     metric: Metric,

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity
 from mongepatch.integrators import Lagrangian, Scheme
 from mongepatch.kernels.algorithm import Algorithm, algorithm
@@ -32,6 +33,7 @@ class LMC(TrajectoryKernel):
         return Lagrangian(self.scheme)
 
 
+@checked_keywords
 def lmc(
     logdensity: LogDensity,
     metric: Metric,

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 import jax
 import jax.numpy as jnp
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._random import normal_vector
 from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
@@ -58,6 +59,7 @@ class MMALA:
         )
 
 
+@checked_keywords
 def mmala(
     logdensity: LogDensity, metric: Metric, step_size: Any, *, divergence_threshold: float = DIVERGENCE_THRESHOLD
 ) -> Algorithm:

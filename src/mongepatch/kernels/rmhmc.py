@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_args
 
 import jax
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, GeneralizedLeapfrog, Implicit, ImplicitMidpoint
@@ -51,6 +52,7 @@ class RMHMC(TrajectoryKernel):
         }
 
 
+@checked_keywords
 def rmhmc(
     logdensity: LogDensity,
     metric: Metric,

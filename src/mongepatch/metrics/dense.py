@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, lu_factor, lu_solve, solve_triangular
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._linalg import dot, log_abs_ratio
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, ScalarLike, Vector
@@ -156,6 +157,7 @@ class DenseMetric:
         return point.gradient - slope.log_det + kinetic(point.position)
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Dense(DenseMetric):

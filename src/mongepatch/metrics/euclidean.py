@@ -6,6 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.metrics.base import Cost
@@ -20,6 +21,7 @@ class EuclideanPoint(NamedTuple):
     gradient: Vector
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Euclidean:

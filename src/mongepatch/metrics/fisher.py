@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import AnyVector, Jacobian, LogDensity, Matrix, Scalar, Vector
@@ -17,6 +18,7 @@ from mongepatch.program import TracedFunction
 from mongepatch.validation import positive_number
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Fisher(DenseMetric):

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._auto import check_found
+from mongepatch._keywords import checked_keywords
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
@@ -47,6 +48,7 @@ class MongeBend(NamedTuple):
     """H v."""
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Monge:

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
@@ -14,6 +15,7 @@ from mongepatch.metrics.dense import DenseMetric
 from mongepatch.validation import positive_number
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class SoftAbs(DenseMetric):

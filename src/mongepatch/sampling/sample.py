@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from mongepatch._groups import group_of, with_groups
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity, PyTree, Scalar
 from mongepatch.chains import Runner, Tuning
 from mongepatch.coordinates.batches import in_model
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
+@checked_keywords
 def sample(
     target: Target | LogDensity,
     init: PyTree = None,
@@ -207,7 +209,7 @@ def sample(
     tree = _run(run, options)
     paragraph = diagnose(tree)
     if paragraph:
-        warnings.warn(paragraph, SamplingWarning, stacklevel=2)
+        warnings.warn(paragraph, SamplingWarning, stacklevel=3)
     return tree
 
 

@@ -1,16 +1,21 @@
 """Sampling from a PyMC model, with PyMC's names for arguments and its type of results."""
 
 from collections.abc import Mapping, Sequence
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._groups import group_of, with_groups
+from mongepatch._keywords import check_keywords
 from mongepatch.errors import ModelError, ParameterError, SettingError
 from mongepatch.frontends import from_pymc
 from mongepatch.sampling.sample import sample
 from mongepatch.validation import whole_number
+
+_NOT_HERE = {"target", "settings"}
+"""Parameters of the two functions that are no keywords of `sample_pymc`."""
 
 
 def sample_pymc(
@@ -62,6 +67,9 @@ def sample_pymc(
         ModelError: there is no model, or the model cannot be sampled.
         SettingError: an argument is given by both of its names, or `idata_kwargs` has unknown ones.
     """
+    check_keywords(
+        "sample_pymc", settings, {*signature(sample_pymc).parameters, *signature(sample).parameters} - _NOT_HERE
+    )
     pymc = require("pymc", "pymc", "mongepatch.sample_pymc")
     target = from_pymc(_model_in_context(pymc) if model is None else model)
     chains = whole_number("chains", 4 if chains is None else chains)

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import AnyVector, LogDensity, PyTree, Vector
 from mongepatch.errors import ParameterError
 from mongepatch.program import Program, Reading, ResidualBlock, read_squares, trace, trace_density
@@ -68,6 +69,7 @@ class FoundResiduals:
         return "x"
 
 
+@checked_keywords
 def residuals_of(logdensity: Target | LogDensity, init: PyTree = None) -> FoundResiduals:
     """What residuals `sample` reads off a log density, for a person to check.
 

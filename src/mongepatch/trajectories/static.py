@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 
 from mongepatch._arrays import on_device
+from mongepatch._keywords import checked_keywords
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Count, PRNGKey, ScalarLike
 from mongepatch.errors import SettingError
@@ -16,6 +17,7 @@ from mongepatch.trajectories.metropolis import metropolis
 from mongepatch.validation import number_at_least_zero, whole_number
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Static:

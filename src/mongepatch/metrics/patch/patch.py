@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import jax
 
 from mongepatch._auto import check_found
+from mongepatch._keywords import checked_keywords
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
@@ -66,6 +67,7 @@ class _PatchKick(NamedTuple):
         return self.algebra.log_abs_ratio(after, before)
 
 
+@checked_keywords
 @pytree
 @dataclass(frozen=True, init=False)
 class Patch:
