@@ -16,7 +16,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _WORDS = {
     "draws": "num_samples num_draws n_samples n_draws samples ndraws num_results iter_sampling iter num_iterations",
-    "warmup": "num_warmup n_warmup tune tuning_steps burn_in burnin num_burnin iter_warmup warmup_steps num_adapt nburn",
+    "warmup": "num_warmup n_warmup tune tuning_steps burn_in burnin num_burnin iter_warmup warmup_steps num_adapt",
     "chains": "num_chains n_chains nchains parallel_chains",
     "seed": "random_seed rng_key key rng rng_seed prng_key random_state",
     "target_acceptance": "target_accept target_accept_prob target_accept_rate target_acceptance_rate adapt_delta delta",
