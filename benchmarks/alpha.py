@@ -31,7 +31,7 @@ def adapted(target: Target, seed: int) -> WarmupState:
     prepared = prepare(target, seed=seed)
     tuning, to_find = parse_tuning("euclidean", NUTS(), LMC(), target.dimension)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
-    with progress_report(0, prepared.chains, show=False) as report:
+    with progress_report(0, 0, prepared.chains, show=False) as report:
         runner = Runner(prepared.keys.run, prepared.density, LMC(), report)
     points = prepared.initial_points(tuning.metric)
     state = WarmupState.begin(runner, points, tuning, prepared.keys.tune, step_size=None, acceptance=DEFAULT_ACCEPTANCE)

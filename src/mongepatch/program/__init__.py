@@ -1,6 +1,6 @@
 """Functions as JAX traced them: their text, apart from the data that they close over, and squares in them."""
 
-from mongepatch.program.compiling import jit
+from mongepatch.program.compiling import jit, watch_compilation
 from mongepatch.program.constants import in_numpy
 from mongepatch.program.density import check_density, trace_density
 from mongepatch.program.program import Program, trace
@@ -20,4 +20,5 @@ __all__ = [
     "read_squares",
     "trace",
     "trace_density",
+    "watch_compilation",
 ]

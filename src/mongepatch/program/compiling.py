@@ -2,7 +2,9 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial, wraps
 from operator import is_
 from typing import Any
@@ -38,6 +40,24 @@ _DIVIDED = 200_000
 _DIVIDES = (0, 10) <= tuple(map(int, re.findall(r"\d+", version.__version__)[:3])) < (0, 11, 1)
 """Whether this is one of the versions of jaxlib that divide batches at all."""
 
+_WATCHER: ContextVar[Callable[[str], None] | None] = ContextVar("watcher", default=None)
+
+
+@contextmanager
+def watch_compilation(watcher: Callable[[str], None]) -> Iterator[None]:
+    """Tell `watcher` the name of every function of `jit` that is about to be traced and compiled."""
+    token = _WATCHER.set(watcher)
+    try:
+        yield
+    finally:
+        _WATCHER.reset(token)
+
+
+def _tell_watcher(function: Callable[..., Any]) -> None:
+    watcher = _WATCHER.get()
+    if watcher is not None:
+        watcher(function.__name__)
+
 
 def jit(function: Callable[..., Any], *, static_argnames: Sequence[str] = ()) -> Any:
     """`jax.jit` for functions that may hand many matrices to LAPACK. Static arguments are keyword arguments.
@@ -52,10 +72,17 @@ def jit(function: Callable[..., Any], *, static_argnames: Sequence[str] = ()) ->
     dense metric with 1,000 chains a step takes 5% longer in 6 dimensions, and 20% longer in 20.
     """
     if not _DIVIDES:
-        return jax.jit(function, static_argnames=tuple(static_argnames))
+
+        @wraps(function)
+        def told(*arguments: Any, **named: Any) -> Any:
+            _tell_watcher(function)
+            return function(*arguments, **named)
+
+        return jax.jit(told, static_argnames=tuple(static_argnames))
 
     @wraps(function)
     def with_small_batches(*arguments: Any, **named: Any) -> Any:
+        _tell_watcher(function)
         static = {name: named.pop(name) for name in static_argnames if name in named}
         call = partial(function, **static)
         closed, shapes = jax.make_jaxpr(lambda a, n: call(*a, **n), return_shape=True)(arguments, named)

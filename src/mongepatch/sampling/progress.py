@@ -1,5 +1,12 @@
-"""A progress bar with what a waiting person wants to know: rate, acceptance, divergences, time left."""
+"""What a waiting person wants to know: what is being done, how fast, with which acceptance, and how long it will take.
 
+A terminal, or a notebook with ipywidgets, gets a bar. Everything else gets a few lines of text.
+"""
+
+import importlib.util
+import logging
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
@@ -7,64 +14,185 @@ from typing import Any, Protocol
 from mongepatch._extras import require
 from mongepatch.chains import Report
 from mongepatch.kernels import Info
+from mongepatch.program import watch_compilation
+
+_LOG = logging.getLogger("mongepatch")
+_SAMPLER = "run_chunk"
+"""The program whose compilation takes longest."""
+_TEXT_SECONDS = 5.0
+"""Time between lines of text."""
 
 
 class ProgressReport(Report, Protocol):
-    """A report that also prints messages."""
+    """A report that also says which stage begins, that something is compiled, and what was chosen."""
+
+    def compiling(self, name: str) -> None:
+        """Take the name of a program that is about to be compiled."""
+
+    def begin_sampling(self) -> None:
+        """Warm-up is over."""
 
     def message(self, line: str) -> None:
         """Print a line, unless it is empty."""
 
 
 @contextmanager
-def progress_report(total: int, chains: int, *, show: bool) -> Iterator[ProgressReport]:
-    """A report that draws a bar on the terminal, or does nothing."""
+def progress_report(
+    warmup: int, draws: int, chains: int, *, show: bool, verbose: bool | None = None
+) -> Iterator[ProgressReport]:
+    """A report that shows a bar or lines of text; with `show=False` messages alone, where `verbose` asks for them."""
+    talks = show if verbose is None else verbose
     if not show:
-        yield _NoReport()
+        yield _Silent(talks)
+        return
+    tally = _Tally(warmup, draws, chains)
+    console = _console()
+    if not (console.is_jupyter or console.is_terminal) or (console.is_jupyter and not _has_widgets()):
+        text = _TextReport(tally, talks, sys.stdout if console.is_jupyter else sys.stderr)
+        with watch_compilation(text.compiling):
+            yield text
         return
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
+        rich_progress.TextColumn("{task.description:8}"),
         rich_progress.BarColumn(bar_width=8),
         rich_progress.MofNCompleteColumn(),
         rich_progress.TextColumn("{task.fields[note]}"),
         rich_progress.TimeRemainingColumn(compact=True),
     )
     # Redrawn once a chunk and not by a timer: a timer's thread would take time from the sampler.
-    with rich_progress.Progress(*columns, console=_stderr_console(), auto_refresh=False) as bar:
-        yield _BarReport(bar, total, chains)
+    with rich_progress.Progress(*columns, console=console, auto_refresh=False) as bar:
+        report = _BarReport(bar, tally, talks)
+        with watch_compilation(report.compiling):
+            yield report
 
 
-class _NoReport:
-    def __call__(self, info: Info, seconds: float) -> None:
-        pass
+class _Tally:
+    """Draws so far, and how those of the present stage went."""
 
-    def message(self, line: str) -> None:
-        pass
+    def __init__(self, warmup: int, draws: int, chains: int) -> None:
+        self.total, self.done = warmup + draws, 0
+        self._warmup, self._chains = warmup, chains
+        self.begin("warm-up" if warmup else "sampling")
 
+    def begin(self, stage: str) -> None:
+        """Count from here."""
+        self.stage = stage
+        self._first, self._accepted, self._diverged, self._seconds = self.done, 0.0, 0, 0.0
 
-class _BarReport:
-    def __init__(self, bar: Any, total: int, chains: int) -> None:
-        self._bar, self._chains = bar, chains
-        self._task = bar.add_task("sampling", total=total, note="compiling …")
-        self._done, self._accepted, self._diverged = 0, 0.0, 0
-        self._seconds = 0.0
-        bar.refresh()
-
-    def __call__(self, info: Info, seconds: float) -> None:
+    def add(self, info: Info, seconds: float) -> None:
+        """Count some draws."""
+        self.done += info.lp.shape[0]
         self._seconds += seconds
-        self._done += info.lp.shape[0]
         self._accepted += float(info.acceptance_rate.sum())
         self._diverged += int(info.diverging.sum())
-        draws = self._done * self._chains
-        rate = draws / self._seconds
-        divergences = f"{self._diverged:,} divergent"
-        note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
-        self._bar.update(self._task, completed=self._done, note=note, refresh=True)
+
+    @property
+    def of_stage(self) -> str:
+        """How many draws of the stage are made."""
+        of = self._warmup if self.stage == "warm-up" else self.total - self._warmup
+        return f"{self.done - self._first:,} of {of:,} draws"
+
+    @property
+    def note(self) -> str:
+        """Rate and acceptance; of draws that are kept, divergences too: those of warm-up do no harm."""
+        draws = (self.done - self._first) * self._chains
+        parts = [f"{draws / self._seconds:,.0f} draws/s", f"accept {self._accepted / draws:.2f}"]
+        return " · ".join([*parts, f"{self._diverged:,} divergent"] if self.stage == "sampling" else parts)
+
+
+class _Silent:
+    """Says what was chosen, or nothing."""
+
+    def __init__(self, talks: bool) -> None:
+        self._talks = talks
+
+    def __call__(self, info: Info, seconds: float) -> None:
+        pass
+
+    def compiling(self, name: str) -> None:
+        pass
+
+    def begin_sampling(self) -> None:
+        pass
 
     def message(self, line: str) -> None:
         if line:
-            self._bar.console.print(line, markup=False, highlight=False)
+            _LOG.info(line)
+            if self._talks:
+                print(line, file=sys.stderr)
 
 
-def _stderr_console() -> Any:
-    return require("rich.console", "sample", "A progress bar").Console(stderr=True)
+class _TextReport(_Silent):
+    """A line of text for each stage and for each sampler that is compiled, and one every few seconds."""
+
+    def __init__(self, tally: _Tally, talks: bool, out: Any) -> None:
+        super().__init__(talks)
+        self._tally, self._out, self._last = tally, out, -_TEXT_SECONDS
+
+    def __call__(self, info: Info, seconds: float) -> None:
+        self._tally.add(info, seconds)
+        if self._tally.done == self._tally.total or self._is_due():
+            self._write(f"{self._tally.stage}: {self._tally.of_stage} · {self._tally.note}")
+
+    def compiling(self, name: str) -> None:
+        if name == _SAMPLER or self._is_due():
+            self._write(f"{self._tally.stage}: {self._tally.of_stage}, compiling …")
+
+    def begin_sampling(self) -> None:
+        self._tally.begin("sampling")
+        self._last = -_TEXT_SECONDS  # its first draws are worth a line
+
+    def message(self, line: str) -> None:
+        if line:
+            _LOG.info(line)
+            if self._talks:
+                self._write(line)
+
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._last > _TEXT_SECONDS
+
+    def _write(self, line: str) -> None:
+        self._last = time.monotonic()
+        print(line, file=self._out, flush=True)
+
+
+class _BarReport:
+    """A bar."""
+
+    def __init__(self, bar: Any, tally: _Tally, talks: bool) -> None:
+        self._bar, self._tally, self._talks = bar, tally, talks
+        self._task = bar.add_task(tally.stage, total=tally.total, note="compiling …")
+        bar.refresh()
+
+    def __call__(self, info: Info, seconds: float) -> None:
+        self._tally.add(info, seconds)
+        self._show(self._tally.note)
+
+    def compiling(self, name: str) -> None:
+        self._show("compiling …")
+
+    def begin_sampling(self) -> None:
+        self._tally.begin("sampling")
+        self._show("")
+
+    def message(self, line: str) -> None:
+        if line:
+            _LOG.info(line)
+            if self._talks:
+                self._bar.console.print(line, markup=False, highlight=False)
+
+    def _show(self, note: str) -> None:
+        tally = self._tally
+        self._bar.update(self._task, completed=tally.done, description=tally.stage, note=note, refresh=True)
+
+
+def _has_widgets() -> bool:
+    """Whether a notebook can show a bar; rich warns at every change where it cannot."""
+    return importlib.util.find_spec("ipywidgets") is not None
+
+
+def _console() -> Any:
+    """Standard error; in a notebook the output of the cell, which would be shown as an error otherwise."""
+    console = require("rich.console", "sample", "A progress bar (or pass progress=False: it)").Console
+    return console() if console().is_jupyter else console(stderr=True)

@@ -76,6 +76,7 @@ def sample(
     save_warmup: bool = False,
     log_likelihood: bool = False,
     progress: bool = True,
+    verbose: bool | None = None,
 ) -> "DataTree":
     """Draw from a density. All that is not given is found in warm-up.
 
@@ -128,7 +129,9 @@ def sample(
             `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
         log_likelihood: whether to compute the group `log_likelihood` too, for models of NumPyro and PyMC. It can be
             added later, by `target.log_likelihood(tree)`.
-        progress: whether to show a progress bar, and a line that says what was chosen.
+        progress: whether to show a progress bar; plain text where there is no terminal.
+        verbose: whether to print the line that says what was chosen; by default as `progress`. The logger "mongepatch"
+            gets it in any case.
 
     Returns:
         A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema, and where warm-up found something
@@ -168,6 +171,7 @@ def sample(
         progress=progress,
         log_likelihood=log_likelihood,
         found=found,
+        verbose=verbose,
     )
     prepared = prepare(
         target,
@@ -286,6 +290,7 @@ class _Options(NamedTuple):
     log_likelihood: bool = False
     found: FoundTuning | None = None
     """What an earlier run found, which makes warm-up unnecessary."""
+    verbose: bool | None = None
     keep: frozenset[str] | None = None
     """Names of the variables to keep; None for all."""
 
@@ -293,7 +298,8 @@ class _Options(NamedTuple):
 def _run(run: _Run, options: _Options) -> "DataTree":
     """Warm up, draw, and gather the result."""
     prepared = run.prepared
-    with progress_report(options.warmup + options.draws, prepared.chains, show=options.progress) as report:
+    shown = {"show": options.progress, "verbose": options.verbose}
+    with progress_report(options.warmup, options.draws, prepared.chains, **shown) as report:
         runner = Runner(prepared.keys.run, prepared.density, run.kernel, report)
         state = WarmupState.begin(
             runner,
@@ -309,6 +315,7 @@ def _run(run: _Run, options: _Options) -> "DataTree":
         if options.found is not None:
             choice = choice._replace(metric=options.found.chosen, trajectory="")
         report.message(choice.line)
+        report.begin_sampling()
         warmup_time = runner.seconds
         columns = kept_columns(prepared.target, options.keep)
         points, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
