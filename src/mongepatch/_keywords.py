@@ -6,7 +6,7 @@ thing has one name here.
 
 import difflib
 import inspect
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
@@ -98,6 +98,20 @@ def check_keywords(name: str, given: Iterable[str], known: Collection[str]) -> N
     for word in given:
         if word not in known:
             raise ArgumentError(f"{name} has no argument {word!r}{_answer(word, known)}")
+
+
+def did_you_mean(word: Any, known: Collection[str], others: Mapping[str, str] | None = None) -> str:
+    """A question to put behind the answer to a word that is not known; empty where none is near.
+
+    Args:
+        word: the word.
+        known: the words that are known.
+        others: answers to words that mean something else.
+    """
+    if isinstance(word, str) and word.lower() not in known and others and word.lower() in others:
+        return f" {others[word.lower()]}"
+    near = difflib.get_close_matches(word.lower(), known, n=1, cutoff=0.6) if isinstance(word, str) else []
+    return f" Did you mean {near[0]!r}?" if near else ""
 
 
 def _answer(word: str, known: Collection[str]) -> str:

@@ -19,7 +19,8 @@ def whole_number(name: str, value: Any, *, least: int = 1) -> int:
     try:
         count = operator.index(value)
     except TypeError as error:
-        raise SettingError(f"{name} must be an integer; it is {value!r}.") from error
+        instead = f": write {int(value)}" if isinstance(value, float) and value.is_integer() else ""
+        raise SettingError(f"{name} must be an integer; it is {value!r}{instead}.") from error
     if count < least:
         raise SettingError(f"{name} must be at least {least}; it is {count}.")
     return count

@@ -6,7 +6,7 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 import pytest
-from helpers import slow_but
+from helpers import sample_quietly, slow_but
 from numpyro import handlers
 from numpyro.contrib.control_flow import scan
 from numpyro.infer.reparam import LocScaleReparam, TransformReparam
@@ -194,6 +194,26 @@ def discrete():
     numpyro.sample("group", dist.Bernoulli(0.5))
 
 
+def repeated_counts():
+    numpyro.sample("count", dist.Poisson(3.0).expand([2]))
+
+
+def misshapen():
+    mu = numpyro.sample("mu", dist.Normal(0, 1).expand([3]))
+    numpyro.sample("y", dist.Normal(mu, 1), obs=jnp.ones(5))
+
+
+def paired():
+    """Data with an axis too many: broadcasting pairs every value with every mean."""
+    slope = numpyro.sample("slope", dist.Normal(0, 1))
+    numpyro.sample("y", dist.Normal(slope * jnp.arange(5.0), 1), obs=jnp.ones((5, 1)))
+
+
+def negative_count():
+    rate = numpyro.sample("rate", dist.Gamma(2.0, 1.0))
+    numpyro.sample("y", dist.Poisson(rate), obs=jnp.array([3, -1, 2]))
+
+
 def failing():
     numpyro.sample("first", dist.Normal(0, 1))
     raise RuntimeError("out of luck")
@@ -222,6 +242,15 @@ class NoDensity(dist.Normal):
     ("model", "args", "message"),
     [
         (discrete, (), r"'group' \(BernoulliProbs\) is discrete.*Marginalize it"),
+        (discrete, (), r'pip install "mongepatch\[enumerate\]"'),
+        (repeated_counts, (), r"'count' \(Poisson\) is discrete.*infinitely many values"),
+        (
+            misshapen,
+            (),
+            r"'y' \(Normal\) has no log density.*values have the shape \(5,\), its distribution has \(3,\)",
+        ),
+        (paired, (), r"'y' \(Normal\) pairs every value with every parameter.*\(5, 1\).*\(5,\).*shape \(5, 5\)"),
+        (negative_count, (), r"'y' \(Poisson\): 1 of its 3 observed.*y\[1\] = -1, outside of.*\(integers from 0\)"),
         (failing, (), "at or after the site 'first': RuntimeError: out of luck"),
         (subsampled, (), "plate 'rows' takes a random subsample of 5 out of 10"),
         (on_a_sphere, (), r"at or after the site 'direction'.*ProjectedNormalReparam"),
@@ -234,6 +263,40 @@ class NoDensity(dist.Normal):
         ("a model", (), "this is a str"),
     ],
 )
-def test_errors_of_models_that_cannot_be_sampled_name_the_site(model, args, message):
+def test_errors_of_models_that_cannot_be_sampled_name_the_site(model, args, message, monkeypatch):
+    monkeypatch.setattr("mongepatch.frontends.numpyro.enumeration.has_funsor", lambda: False)
     with pytest.raises(mp.ModelError, match=message):
         mp.from_numpyro(model, *args)
+
+
+def above_its_bound():
+    """A support that a parameter decides, so that only starting points tell."""
+    top = numpyro.sample("top", dist.Uniform(0.0, 1.0))
+    numpyro.sample("y", dist.Uniform(0.0, top), obs=jnp.array([0.5, 2.0]))
+
+
+def no_number():
+    mu = numpyro.sample("mu", dist.Normal(0, 1))
+    numpyro.sample("y", dist.Normal(jnp.sqrt(-1.0 - mu**2), 1), obs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (above_its_bound, r"-inf at every starting point.*'y' \(Uniform\): .*outside of the support"),
+        (no_number, r"nan at every starting point.*'y' \(Normal\) has the parameter loc, which is nan"),
+    ],
+)
+def test_a_density_that_is_not_finite_is_explained_by_its_sites(model, message):
+    with numpyro.validation_enabled(is_validate=False), pytest.raises(mp.LogDensityError, match=message):
+        mp.sample(mp.from_numpyro(model), metric="euclidean", progress=False)
+
+
+def test_a_model_that_fails_at_most_points_is_tried_at_others():
+    def picky():
+        x = numpyro.sample("x", dist.Normal(0, 1))
+        numpyro.sample("y", dist.Normal(jnp.where(x > 1.0, x, jnp.nan), 1), obs=1.5)
+
+    target = mp.from_numpyro(picky)
+    tree = sample_quietly(target, metric=mp.Euclidean(), trajectory=mp.Static(2), step_size=0.1, draws=5, warmup=0)
+    assert (tree["posterior"]["x"] > 1.0).all()

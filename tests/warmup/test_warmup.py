@@ -37,7 +37,7 @@ def test_nothing_has_to_be_set(automatic):
     assert deviation(automatic) < 4.0
     assert 0.7 < float(automatic["sample_stats"]["acceptance_rate"].mean()) < 0.95
     attrs = automatic["posterior"].attrs
-    assert attrs["chosen"].startswith("metric Euclidean: hardly any trajectory diverges; trajectory ")
+    assert attrs["chosen"].startswith("metric Euclidean: hardly any trajectory diverged in warm-up; trajectory ")
     assert attrs["metric"] == "Euclidean"
     assert attrs["step_size"] == pytest.approx(float(automatic["sample_stats"]["step_size"][0, 0]))
     assert attrs["warmup_n_grad"] > 0
@@ -265,4 +265,4 @@ def test_unknowns_are_refused_where_there_is_no_warm_up(metric):
 
 def test_it_says_what_it_chose(capsys):
     mp.sample(normal, jnp.zeros(3), draws=20, warmup=300)
-    assert "metric Euclidean: hardly any trajectory diverges" in " ".join(capsys.readouterr().err.split())
+    assert "metric Euclidean: hardly any trajectory diverged in warm-up" in " ".join(capsys.readouterr().err.split())

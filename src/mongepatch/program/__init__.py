@@ -2,6 +2,7 @@
 
 from mongepatch.program.compiling import jit, watch_compilation
 from mongepatch.program.constants import in_numpy
+from mongepatch.program.cost import ProgramCost, cost_of
 from mongepatch.program.density import check_density, trace_density
 from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
@@ -10,10 +11,12 @@ from mongepatch.program.traced_function import TracedFunction
 
 __all__ = [
     "Program",
+    "ProgramCost",
     "Reading",
     "ResidualBlock",
     "TracedFunction",
     "check_density",
+    "cost_of",
     "in_numpy",
     "jit",
     "map_rows",

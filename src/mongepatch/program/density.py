@@ -1,5 +1,6 @@
 """Log densities as programs: what is no log density is refused here."""
 
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -35,9 +36,25 @@ def _attempt(run: Callable[[], Any]) -> Any:
             "their values. Write it with jax.numpy, and jnp.where or jax.lax.cond in place of if."
         ) from error
     except Exception as error:
+        if _is_of_numpyro(error):
+            raise LogDensityError(
+                "This is a NumPyro model, and no function to a log density: give mp.from_numpyro(model, *data)."
+            ) from error
         raise LogDensityError(
-            f"The log density failed at the starting point's shapes: {type(error).__name__}: {error}"
+            f"The log density failed at the starting point's shapes: {type(error).__name__}: {error}{_hint(error)}"
         ) from error
+
+
+def _is_of_numpyro(error: Exception) -> bool:
+    """Whether NumPyro refused a statement because the model runs outside of its own functions."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(frame.f_globals.get("__name__") == "numpyro.primitives" for frame in frames)
+
+
+def _hint(error: Exception) -> str:
+    if isinstance(error, TypeError) and "required positional argument" in str(error):
+        return ". It is called with one argument, all parameters: write lambda p: … p['mu'] … p['sigma'] …"
+    return ""
 
 
 def _check_value(value: Any) -> None:

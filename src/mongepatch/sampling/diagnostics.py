@@ -8,14 +8,22 @@ import numpy as np
 from mongepatch._extras import require
 from mongepatch.chains.effective_size import MAX_CHAINS, evenly_spaced_chains, smallest_ess
 from mongepatch.kernels import Failure
+from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size
 from mongepatch.sampling.nested_r_hat import nested_r_hat
 from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
+from mongepatch.warmup.efficiency import MIN_BFMI, smallest_bfmi
 
 if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
-MAX_R_HAT = 1.05
-"""R̂ above which chains are said not to agree."""
+MAX_R_HAT = 1.01
+"""R̂ above which estimates are said to be rough, as other libraries do."""
+MAX_NESTED_R_HAT = 1.05
+"""The same of nested R̂, which is larger by chance: its superchains may have few draws each."""
+CLEAR_R_HAT = 1.05
+"""R̂ above which more draws alone may not help."""
+FAR_AWAY = 1e8
+"""Size of draws from which, where chains do not agree, the density is said to be improper perhaps."""
 MIN_DRAWS = 100
 """Draws of a chain below which R̂ says nothing."""
 MAX_UNSOLVED_FRACTION = 0.01
@@ -24,19 +32,21 @@ MAX_DEEP_FRACTION = 0.01
 """Fraction of trajectories that may end at the maximum depth."""
 MIN_ESS = 100
 """Effective draws, over all chains, of every parameter's bulk and tails below which estimates are said to be rough."""
-MIN_BFMI = 0.3
-"""Bayesian fraction of missing information below which energies are said to mix slowly."""
 MAX_ROUNDING = 0.01
 """Rounding of the energy above which acceptance is said to be affected."""
 
 
-def diagnose(tree: "DataTree") -> str:
+def diagnose(tree: "DataTree", situation: Situation | None = None) -> str:
     """One paragraph on everything that is wrong with a run; empty where all is well.
 
     Split R̂, effective sizes and BFMI are those of at most 64 evenly spaced chains, and nested R̂ is that of all chains:
     nothing takes longer than in proportion to draws × chains × variables.
+
+    Args:
+        tree: the result.
+        situation: what there is to know of the run besides its draws.
     """
-    return " ".join(_sentences(tree))
+    return " ".join(_sentences(tree, Situation() if situation is None else situation))
 
 
 def smallest_ess_of_run(tree: "DataTree") -> float:
@@ -55,13 +65,19 @@ def smallest_ess_of_run(tree: "DataTree") -> float:
     return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0]) * _chain_ratio(posterior)
 
 
-def _sentences(tree: "DataTree") -> Iterator[str]:
-    yield from _failures(np.asarray(tree["sample_stats"]["failure"]), np.asarray(tree["sample_stats"]["accepted"]))
-    yield from _unstable(float(tree["posterior"].attrs.get("unstable_fraction", 0.0)))
-    yield from _deep(tree)
-    disagreement = list(_disagreement(tree))
+def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
+    yield from _failures(tree, situation)
+    unstable = list(_unstable(float(tree["posterior"].attrs.get("unstable_fraction", 0.0))))
+    slow = list(_heavy_energy(tree))
+    yield from unstable
+    yield from slow
+    if unstable or slow or (tree["sample_stats"]["failure"] == int(Failure.ENERGY)).any():
+        yield for_geometry(situation)
+    yield from _deep(tree, situation)
+    disagreement = list(_disagreement(tree, situation))
     yield from disagreement or _few_effective(tree)
-    yield from _heavy_energy(tree)
+    if disagreement or not tree["sample_stats"]["accepted"].any():
+        yield from _far_away(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
     rounding = float(np.finfo(energy.dtype).eps) * float(np.abs(energy).max())
     if rounding > MAX_ROUNDING:
@@ -71,7 +87,8 @@ def _sentences(tree: "DataTree") -> Iterator[str]:
         )
 
 
-def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
+def _failures(tree: "DataTree", situation: Situation) -> Iterator[str]:
+    failures, accepted = (np.asarray(tree["sample_stats"][name]) for name in ("failure", "accepted"))
     counts = {code: int((failures == code).sum()) for code in Failure}
     undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
     if not accepted.any():
@@ -81,14 +98,14 @@ def _failures(failures: np.ndarray, accepted: np.ndarray) -> Iterator[str]:
     if diverged:
         yield (
             f"{diverged + undefined:,} of {failures.size:,} trajectories diverged: the step size is too long for the "
-            "sharpest parts of the density, which the draws may miss. Try a target_acceptance nearer to 1, or a "
-            "smaller step_size, and see whether the tails change."
+            f"sharpest parts of the density, which the draws may miss. {for_step_size(situation)}"
             + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
         )
     elif undefined:
         yield (
             f"{undefined:,} of {failures.size:,} trajectories met a density that is NaN or infinite: they left its "
-            "support, or it overflows. Transform parameters that must be positive or bounded to the whole real line."
+            "support, or it overflows. Transform parameters that must be positive or bounded to the whole real line"
+            f"{_one_sided(tree)}."
         )
 
 
@@ -96,13 +113,15 @@ def _unstable(fraction: float) -> Iterator[str]:
     if fraction > MAX_UNSTABLE_FRACTION:
         yield (
             f"At {fraction:.1%} of the last draws of warm-up the density was too steep for steps of this size in a "
-            "constant metric: steeper regions, such as the neck of a funnel, may be missing, whatever R̂ says. "
-            'Residuals of the model make coordinates that suit it, with metric="auto": '
-            "print(mp.residuals_of(logdensity, init)) shows those that were read off the density. If some are "
-            "missing, give all of them, such as "
-            "mp.sample(logdensity, init, residuals=lambda p: [(p['theta'] - p['mu']) / jnp.exp(p['log_tau'])]), or the "
-            "model itself, by mp.from_numpyro or mp.from_pymc. Or write it in the non-centred form."
+            "constant metric: steeper regions, such as the neck of a funnel, may be missing, whatever R̂ says."
         )
+
+
+def _one_sided(tree: "DataTree") -> str:
+    """Which parameters have draws of one sign alone, and are probably meant to."""
+    posterior = tree["posterior"].to_dataset()
+    names = [repr(str(name)) for name, values in posterior.items() if values.dtype != bool and (values > 0).all()]
+    return f", such as those whose draws are all positive: {', '.join(names)}" if names else ""
 
 
 def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[str]:
@@ -117,30 +136,52 @@ def _unsolved(non_convergent: int, non_reversible: int, total: int) -> Iterator[
         )
 
 
-def _deep(tree: "DataTree") -> Iterator[str]:
+def _deep(tree: "DataTree", situation: Situation) -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
     fraction = float(stats["reached_max_treedepth"].mean()) if "reached_max_treedepth" in stats else 0.0
     if fraction > MAX_DEEP_FRACTION:
+        longer = "a longer step_size, " if "step_size" in situation.given else ""
+        longer += "an inverse_mass in the scale of the posterior, or " if "metric" in situation.given else ""
         yield (
             f"{fraction:.0%} of the trajectories reached max_depth before they turned around: draws are valid but more "
-            "autocorrelated than necessary. Try a longer step_size, an inverse_mass in the scale of the posterior, or "
-            "a larger max_depth."
+            f"autocorrelated than necessary. Try {longer}trajectory=mp.NUTS(max_depth=12)."
         )
 
 
-def _disagreement(tree: "DataTree") -> Iterator[str]:
+def _disagreement(tree: "DataTree", situation: Situation) -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
     moving = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
-    found = {**_split_r_hats(tree, moving), **_nested_r_hats(tree, moving)}
+    split, nested = _split_r_hats(tree, moving), _nested_r_hats(tree, moving)
+    too_large = {words: value for words, value in split.items() if not value <= MAX_R_HAT}
+    found = too_large | {words: value for words, value in nested.items() if not value <= MAX_NESTED_R_HAT}
     if not found:
         return
     worst = max(found, key=lambda words: found[words] if np.isfinite(found[words]) else np.inf)
-    if not found[worst] <= MAX_R_HAT:
-        levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].isel(chain=slice(8)).mean("draw")))
+    if found[worst] <= CLEAR_R_HAT:
+        draws = 2 * stats.sizes["draw"]
         yield (
-            f"The chains do not agree: {worst} is {found[worst]:.2f}, and the chains' mean log densities are "
-            f"{levels}. They need more draws or warmup; or longer trajectories, an inverse_mass in the scale of the "
-            "posterior and a smaller alpha, which are found in warm-up where they are not given."
+            f"The chains do not agree well enough: {worst} is {found[worst]:.3f}, above {MAX_R_HAT}, so that estimates "
+            f"are rough. Try more draws, such as draws={draws}."
+        )
+        return
+    levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].isel(chain=slice(8)).mean("draw")))
+    yield (
+        f"The chains do not agree: {worst} is {found[worst]:.2f}, and the chains' mean log densities are {levels}. "
+        f"{for_mixing(situation)}"
+    )
+
+
+def _far_away(tree: "DataTree") -> Iterator[str]:
+    """A density whose integral is infinite lets chains go away for ever."""
+    sizes = {
+        str(name): float(np.abs(np.asarray(values, float)).max(initial=0.0))
+        for name, values in tree["posterior"].to_dataset().items()
+    }
+    name = max(sizes, key=lambda name: sizes[name])
+    if sizes[name] > FAR_AWAY:
+        yield (
+            f"Draws of {name!r} reach {sizes[name]:.0e}: the density may be improper, and then there is nothing to "
+            "sample. Give every parameter a prior that has an integral."
         )
 
 
@@ -217,12 +258,9 @@ def _heavy_energy(tree: "DataTree") -> Iterator[str]:
     if not _enough(tree):
         return
     # The least of thousands of estimates would err by more than any of them.
-    energy = np.asarray(_some_chains(tree["sample_stats"].to_dataset()[["energy"]])["energy"], np.float64)
-    variance = energy.var(axis=1)
-    fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
-    least = float(fractions[variance > 0].min(initial=np.inf))
+    least = smallest_bfmi(np.asarray(_some_chains(tree["sample_stats"].to_dataset()[["energy"]])["energy"]))
     if least < MIN_BFMI:
         yield (
-            f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {MIN_BFMI}): the tails are "
-            "too heavy for the energy to mix, and may be missing. Try another parametrisation, or more draws."
+            f"The energy changes slowly from draw to draw (BFMI {least:.2f}, below {MIN_BFMI}): a narrow region or "
+            "heavy tails may be missing, which more draws alone do not show."
         )

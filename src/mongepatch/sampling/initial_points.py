@@ -1,6 +1,6 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -17,12 +17,15 @@ from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.metrics import Euclidean, Metric
 from mongepatch.program import jit
 from mongepatch.sampling.initial_values import InitialValues, check_in_support
+from mongepatch.sampling.proper import check_proper
 from mongepatch.targets import Target
 
 Proposal: TypeAlias = Callable[[PRNGKey, Any], Positions]
 
 _SPREAD_FRACTIONS = (1.0, 0.5, 0.25, 0.1, 0.0)
 """How far from a given point to try, relative to the spread: nearer each time, at last the point itself."""
+_START_ATTEMPTS = 100
+"""How often a target that knows where to start is asked: some models have no finite density at most points."""
 
 
 def initial_points(
@@ -47,10 +50,12 @@ def initial_points(
         found = _dispersed(key, chains, _around(on_device(center), spread), density, metric)
     elif target.start is not None:
         start = target.start
-        found = _dispersed(key, chains, lambda keys, _: jax.vmap(start)(keys), density, metric)
+        fractions = (1.0,) * _START_ATTEMPTS
+        found = _dispersed(key, chains, lambda keys, _: jax.vmap(start)(keys), density, metric, fractions)
     else:
         raise ParameterError("This target does not know where to start: give init, one point of its parameters.")
-    _check_usable(found, density)
+    _check_usable(found, density, target)
+    check_proper(found.points, lambda positions: _geometry(positions, metric, density).points.logdensity, target)
     return found.points
 
 
@@ -134,10 +139,17 @@ def _chain_keys(key: PRNGKey, attempt: int, *, chains: int) -> PRNGKey:
     return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
 
 
-def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: LogDensity, metric: Metric) -> _Geometry:
+def _dispersed(
+    key: PRNGKey,
+    chains: int,
+    propose: Proposal,
+    density: LogDensity,
+    metric: Metric,
+    fractions: Sequence[float] = _SPREAD_FRACTIONS,
+) -> _Geometry:
     """A point for every chain; where a proposed one cannot be used, another is proposed."""
     positions, usable = None, np.zeros(chains, bool)
-    for attempt, fraction in enumerate(_SPREAD_FRACTIONS):
+    for attempt, fraction in enumerate(fractions):
         proposed = propose(_chain_keys(key, attempt, chains=chains), fraction)
         positions = proposed if positions is None else jnp.where(usable[:, None], positions, proposed)
         found = _geometry(positions, metric, density)
@@ -147,7 +159,7 @@ def _dispersed(key: PRNGKey, chains: int, propose: Proposal, density: LogDensity
     return found
 
 
-def _check_usable(found: _Geometry, density: LogDensity) -> None:
+def _check_usable(found: _Geometry, density: LogDensity, target: Target) -> None:
     """Raise unless every chain can move away from where it starts, and say what is wrong."""
     points, usable = found.points, found.usable()
     values, gradients = np.asarray(points.logdensity), np.asarray(points.gradient)
@@ -155,6 +167,9 @@ def _check_usable(found: _Geometry, density: LogDensity) -> None:
         where = "every starting point" if not usable.any() else f"{(~usable).sum()} of {usable.size} starting points"
         if not np.isfinite(values).all():
             bad = values[~np.isfinite(values)][0]
+            reason = _reason(target, density, points.position[np.argmin(np.isfinite(values))])
+            if reason:
+                raise LogDensityError(f"The log density is {bad} at {where}. {reason}")
             raise LogDensityError(
                 f"The log density is {bad} at {where}. Start where it is finite, or check its support: parameters "
                 "that must be positive or bounded have to be transformed to the whole real line."
@@ -168,6 +183,13 @@ def _check_usable(found: _Geometry, density: LogDensity) -> None:
         )
     if not gradients.any():
         _check_slope(points.position[0], density)
+
+
+def _reason(target: Target, density: LogDensity, position: Vector) -> str:
+    """What the target says of a density that is not finite; nothing in other coordinates than its own."""
+    if target.explain is None or hasattr(density, "to_model"):
+        return ""
+    return target.explain(position)
 
 
 def _check_slope(position: Vector, density: LogDensity) -> None:

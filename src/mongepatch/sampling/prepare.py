@@ -139,12 +139,24 @@ def prepare(
     position = jax.ShapeDtypeStruct((target.dimension,), dtype)
     if residuals is not None and target.residuals is not None:
         check_smooth(target.residuals, position)
-    traced = _traced(target, position, example)
+    traced = _traced(target, position, init, chains)
     if read:
         target = with_read_residuals(target, position, traced, partial=patch)
     whitening = whitening_of(target, position, traced) if whiten else None
     density = traced if whitening is None else whitening.initial
     return Prepared(target, density, whitening, position, keys, _recorded(seed, key), chains, start, spread, per_chain)
+
+
+def _about_init(error: Exception, target: Target, init: PyTree, chains: int) -> str:
+    """What the starting point may have to do with a density that fails."""
+    if isinstance(error.__cause__, KeyError):
+        return f". The parameters are those of init: {list(target.layout.names)}."
+    shapes = [np.shape(leaf) for leaf in jax.tree.leaves(init)]
+    if error.__cause__ is not None and shapes and all(shape[:1] == (chains,) for shape in shapes):
+        return " If init has one starting point per chain, say so: init_per_chain=True."
+    if any(isinstance(node, list) for node in jax.tree.leaves(init, is_leaf=lambda node: isinstance(node, list))):
+        return " init has a list, whose entries are parameters of their own: for one array write jnp.array([…])."
+    return ""
 
 
 @jit
@@ -153,16 +165,12 @@ def _split(key: PRNGKey) -> tuple[PRNGKey, ...]:
     return tuple(jax.random.split(key, 3))
 
 
-def _traced(target: Target, position: jax.ShapeDtypeStruct, example: PyTree) -> Program:
-    """The density as JAX traced it; raise where it fails, and say so where a list may have been meant as an array."""
+def _traced(target: Target, position: jax.ShapeDtypeStruct, init: PyTree, chains: int) -> Program:
+    """The density as JAX traced it; raise where it fails, and say what `init` may have to do with it."""
     try:
         return trace_density(target.logdensity, position)
     except LogDensityError as error:
-        nodes = jax.tree.leaves(example, is_leaf=lambda node: isinstance(node, list))
-        if any(isinstance(node, list) for node in nodes):
-            hint = "init has a list, whose entries are parameters of their own: for one array write jnp.array([…])."
-            raise LogDensityError(f"{error} {hint}") from error
-        raise
+        raise LogDensityError(f"{error}{_about_init(error, target, init, chains)}") from error.__cause__
 
 
 def _recorded(seed: Any, key: PRNGKey) -> int | list[int]:
@@ -199,11 +207,13 @@ def _target_of(
 ) -> Target:
     """A target from a density and a point of its parameters, or a target as it is; with more names, if given."""
     if not callable(target):
-        raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}.")
+        from_pymc = ": give mp.from_pymc(model)" if type(target).__module__.startswith("pymc") else ""
+        raise LogDensityError(f"target must be a log density or a Target; it is a {type(target).__name__}{from_pymc}.")
     if not isinstance(target, Target):
         if example is None:
             raise ParameterError(
-                "Give init, one point of the log density's parameters: it says their names and shapes."
+                "Give init, one point of the log density's parameters: it says their names and shapes. A NumPyro model "
+                "needs none: give mp.from_numpyro(model, *data)."
             )
         target = Target.from_density(target, example)
     if residuals is not None:

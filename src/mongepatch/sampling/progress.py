@@ -128,7 +128,8 @@ class _TextReport(_Silent):
 
     def __init__(self, tally: _Tally, talks: bool, out: Any) -> None:
         super().__init__(talks)
-        self._tally, self._out, self._last = tally, out, -_TEXT_SECONDS
+        self._tally, self._out = tally, out
+        self._last, self._line = -_TEXT_SECONDS, ""
 
     def __call__(self, info: Info, seconds: float) -> None:
         self._tally.add(info, seconds)
@@ -153,7 +154,9 @@ class _TextReport(_Silent):
         return time.monotonic() - self._last > _TEXT_SECONDS
 
     def _write(self, line: str) -> None:
-        self._last = time.monotonic()
+        if line == self._line:
+            return
+        self._last, self._line = time.monotonic(), line
         print(line, file=self._out, flush=True)
 
 

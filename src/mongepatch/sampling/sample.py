@@ -18,6 +18,7 @@ from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, Patch
 from mongepatch.metrics.patch.residuals import Residuals
+from mongepatch.sampling.advice import Situation
 from mongepatch.sampling.checks import check_keep, check_residuals, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
@@ -211,10 +212,28 @@ def sample(
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
     tree = _run(run, options)
-    paragraph = diagnose(tree)
+    set_by_user = {
+        "metric": metric != "auto" if isinstance(metric, str) else True,
+        "trajectory": trajectory != "auto" if isinstance(trajectory, str) else True,
+        "step_size": step_size is not None,
+        "whiten": whiten is False,
+    }
+    paragraph = diagnose(tree, _situation(run, tree, set_by_user))
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=3)
     return tree
+
+
+def _situation(run: "_Run", tree: "DataTree", set_by_user: Mapping[str, bool]) -> Situation:
+    """What there is to know of a run besides its draws."""
+    target, metric = run.prepared.target, tree["posterior"].attrs["metric"]
+    return Situation(
+        origin=target.origin,
+        has_residuals=target.residuals is not None,
+        whitened=run.prepared.whitening is not None and metric == "Euclidean",
+        metric=metric,
+        given=frozenset(name for name, given in set_by_user.items() if given),
+    )
 
 
 class _Run(NamedTuple):
@@ -298,8 +317,9 @@ class _Options(NamedTuple):
 def _run(run: _Run, options: _Options) -> "DataTree":
     """Warm up, draw, and gather the result."""
     prepared = run.prepared
-    shown = {"show": options.progress, "verbose": options.verbose}
-    with progress_report(options.warmup, options.draws, prepared.chains, **shown) as report:
+    with progress_report(
+        options.warmup, options.draws, prepared.chains, show=options.progress, verbose=options.verbose
+    ) as report:
         runner = Runner(prepared.keys.run, prepared.density, run.kernel, report)
         state = WarmupState.begin(
             runner,

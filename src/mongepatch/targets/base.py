@@ -62,6 +62,10 @@ class Target:
     """Data that the density is conditioned on, for the result."""
     constant_data: Mapping[str, Any] = field(default_factory=dict)
     """Other data that it was made with, for the result."""
+    origin: str = "density"
+    """What it was made from: "density", "NumPyro", "PyMC" or "Stan"."""
+    explain: Callable[[Vector], str] | None = None
+    """Says why the density is not finite at a flat position, in terms of the model; empty where it cannot tell."""
     description: str = ""
     """What the target is made of, for a person to read."""
 

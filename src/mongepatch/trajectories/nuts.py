@@ -41,8 +41,6 @@ class GrowingTree(NamedTuple):
         return chosen._replace(stack=self.stack)
 
 
-
-
 @partial(jax.tree_util.register_dataclass, data_fields=["depth_limit"], meta_fields=["max_depth", "u_turn"])
 @dataclass(frozen=True)
 class NUTS:

@@ -10,6 +10,7 @@ from mongepatch.coordinates.batches import in_coordinates
 from mongepatch.metrics import Monge, Patch
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.trajectories import Static
+from mongepatch.warmup.budget import patch_cost, too_dear
 from mongepatch.warmup.curvature import (
     MAX_UNSTABLE_FRACTION,
     Curvature,
@@ -18,7 +19,7 @@ from mongepatch.warmup.curvature import (
     twice_differentiable,
     unstable_fraction,
 )
-from mongepatch.warmup.efficiency import TrialStatistics, run_trial
+from mongepatch.warmup.efficiency import MIN_BFMI, TrialStatistics, run_trial
 from mongepatch.warmup.inverse_mass import variances
 from mongepatch.warmup.options import JITTER, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
@@ -58,8 +59,10 @@ def choose_metric(
             return f"{to_find.whitening.words}; {_try_monge(state)}"
         return _choose_coordinates(state, to_find, seen, trial_draws, alpha_draws)
     may_be_patch = to_find.metric and to_find.residuals is not None
+    left_out = ""
     if may_be_patch and (seen.diverges or seen.too_slow_to_tell or _curvature_varies(state)):
-        reason = _try_patch(state, to_find, seen, trial_draws)
+        left_out = _left_out(state, to_find, seen, trial_draws)
+        reason = f"metric Euclidean: {left_out}" if left_out else _try_patch(state, to_find, seen, trial_draws)
         if isinstance(state.tuning.metric, Patch):
             return f"{reason}; {_choose_patch_alpha(state, alpha_draws)}"
         if not seen.diverges:
@@ -69,8 +72,14 @@ def choose_metric(
     if isinstance(state.tuning.metric, Patch):
         return f"metric Patch, {_choose_patch_alpha(state, alpha_draws)}"
     if not to_find.alpha and not seen.diverges:
-        return "metric Euclidean: hardly any trajectory diverges"
-    return _try_monge(state)
+        return f"metric Euclidean: {_no_divergence(seen)}"
+    return "; ".join(filter(None, [left_out, _try_monge(state)]))
+
+
+def _no_divergence(seen: TrialStatistics) -> str:
+    """That there is no reason for another metric; what is said after the run must not contradict it."""
+    slow = f", though the energy changes slowly (BFMI {seen.bfmi:.2f})" if seen.bfmi < MIN_BFMI else ""
+    return f"hardly any trajectory diverged in warm-up{slow}"
 
 
 def _choose_coordinates(
@@ -84,6 +93,9 @@ def _choose_coordinates(
     )
     if not (to_find.metric and to_find.residuals is not None and in_trouble):
         return words
+    left_out = _left_out(state, to_find, seen, trial_draws)
+    if left_out:
+        return f"{words}; {left_out}"
     reason = _try_patch(state, to_find, seen, trial_draws)
     if isinstance(state.tuning.metric, Patch):
         return f"{reason}; {_choose_patch_alpha(state, alpha_draws)}"
@@ -132,10 +144,10 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     euclidean: Any = tuning.metric
     density: Any = state.runner.density
     rows = state.recent_model_positions()
+    patch = Patch(to_find.residuals, 1.0, variances(rows, _unit_base(rows)))
+    policy = policy_of(patch)
     if state.is_whitened:
         state.change_coordinates(density.density)
-    patch = Patch(to_find.residuals, 1.0, variances(rows, Diagonal(on_device(np.ones(rows.shape[1]), rows.dtype))))
-    policy = policy_of(patch)
     trajectory: Any = Static(policy.first_length, JITTER) if to_find.trajectory else tuning.trajectory
     state.set_target_acceptance(policy.target_acceptance)
     state.change(tuning._replace(metric=patch, trajectory=trajectory))
@@ -162,6 +174,21 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
         state.change_coordinates(density)
     state.change(tuning, step_size)
     return "metric Euclidean: the patch gave fewer effective draws per second in a trial"
+
+
+def _left_out(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> str:
+    """Why a patch is not even tried, where its trial would take too long; else empty."""
+    density: Any = state.runner.density
+    rows = state.recent_model_positions()
+    patch = Patch(to_find.residuals, 1.0, _unit_base(rows))
+    cost = patch_cost(patch, density.density if state.is_whitened else density, rows.shape[1], rows.dtype)
+    steps = (draws + seen.record.position.shape[1]) * policy_of(patch).first_length / 2
+    dear = too_dear(cost, steps)
+    return f'the trial of a patch was left out, since {dear} (metric="patch" asks for it)' if dear else ""
+
+
+def _unit_base(rows: np.ndarray) -> Diagonal:
+    return Diagonal(on_device(np.ones(rows.shape[1]), rows.dtype))
 
 
 def _choose_patch_alpha(state: WarmupState, draws: int) -> str:

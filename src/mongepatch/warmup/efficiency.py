@@ -20,6 +20,8 @@ MIN_ESS_PER_CHAIN = 3.0
 """Effective draws of a chain up to which a short run cannot tell one setting from another."""
 MAX_DIVERGING_FRACTION = 0.002
 """Fraction of divergent trajectories above which a constant metric is said not to suit the density."""
+MIN_BFMI = 0.3
+"""Bayesian fraction of missing information below which energies are said to mix slowly."""
 _UNKNOWN_PER_STEP = 1e-9
 """Stands for the effective draws per gradient where a run is too short to estimate them, times the mean number of
 steps: longer trajectories are preferred, and anything that can be estimated is preferred to all of them."""
@@ -61,6 +63,11 @@ class TrialStatistics(NamedTuple):
         return not self.ess_per_second > 0.0
 
     @property
+    def bfmi(self) -> float:
+        """The Bayesian fraction of missing information, of the chain in which it is smallest."""
+        return smallest_bfmi(np.asarray(self.record.info.energy))
+
+    @property
     def ess_per_gradient(self) -> float:
         """Effective draws per gradient."""
         return ess_per_gradient(self.record)
@@ -92,6 +99,14 @@ def try_tuning(state: WarmupState, tuning: Tuning, draws: int) -> Trial:
     state.finish_step_size()
     record = state.run(max(1, draws - search))
     return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record))
+
+
+def smallest_bfmi(energy: np.ndarray) -> float:
+    """The smallest Bayesian fraction of missing information of chains, from energies [chain, draw]; ∞ for none."""
+    energy = energy.astype(np.float64)
+    variance = energy.var(axis=1)
+    fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
+    return float(fractions[variance > 0].min(initial=np.inf))
 
 
 def ess_per_gradient(record: Record) -> float:

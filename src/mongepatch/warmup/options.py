@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from mongepatch._auto import ToBeFound
+from mongepatch._keywords import did_you_mean
 from mongepatch._typing import AnyVector, Vector
 from mongepatch.chains import Tuning
 from mongepatch.coordinates import Whitening
@@ -28,6 +29,19 @@ JITTER = 1.0
 
 KERNELS: dict[str, Callable[[], Kernel]] = {kind.name: kind for kind in (LMC, RMHMC, ExplicitRMHMC, MMALA)}
 """Every kernel by its name."""
+_OTHER_OPTIONS = {
+    "nuts": 'NUTS is trajectory="nuts".',
+    "static": 'Static trajectories are trajectory="static".',
+    "hmc": 'HMC is metric="euclidean" with trajectory="static".',
+    "dense": 'A dense mass matrix is metric=mp.Euclidean("dense").',
+    "diag": 'A diagonal mass matrix is metric=mp.Euclidean("diagonal").',
+    "fisher": "Give mp.Fisher(...), which needs the information of your model.",
+    "softabs": "Give mp.SoftAbs(kappa).",
+    "mala": 'MALA in a metric is kernel="mmala".',
+    "lmc": 'LMC is kernel="lmc", the default.',
+    "rmhmc": 'Riemannian HMC is kernel="rmhmc".',
+}
+"""What others write in the place of a metric, trajectory or kernel."""
 
 
 class Policy(NamedTuple):
@@ -107,7 +121,10 @@ def parse_kernel(kernel: Any, scheme: Scheme | None) -> Kernel:
         return KERNELS[kernel]()
     if isinstance(kernel, Kernel) and not isinstance(kernel, type):
         return kernel
-    raise SettingError(f"kernel must be one of {get_args(KernelName)} or a kernel; it is {kernel!r}.")
+    raise SettingError(
+        f"kernel must be one of {get_args(KernelName)} or a kernel; it is {kernel!r}."
+        + did_you_mean(kernel, get_args(KernelName), _OTHER_OPTIONS)
+    )
 
 
 def takes_residuals(metric: Any) -> bool:
@@ -135,7 +152,10 @@ def parse_tuning(
 def _metric_of_name(name: str, residuals: ResidualMap | None) -> Metric:
     """The metric that a name stands for."""
     if name not in get_args(MetricName):
-        raise MetricError(f"metric must be a metric or one of {get_args(MetricName)}; it is {name!r}.")
+        raise MetricError(
+            f"metric must be a metric or one of {get_args(MetricName)}; it is {name!r}."
+            + did_you_mean(name, get_args(MetricName), _OTHER_OPTIONS)
+        )
     if name == "patch":
         if residuals is None:
             raise MetricError(
@@ -168,6 +188,7 @@ def _begin_trajectory(trajectory: Any, kernel: Kernel, policy: Policy) -> tuple[
     if trajectory not in get_args(TrajectoryName):
         raise SettingError(
             f"trajectory must be a trajectory or one of {get_args(TrajectoryName)}; it is {trajectory!r}."
+            + did_you_mean(trajectory, get_args(TrajectoryName), _OTHER_OPTIONS)
         )
     nuts, static = NUTS(), Static(policy.first_length, JITTER)
     candidates: dict[str, list[Any]] = {

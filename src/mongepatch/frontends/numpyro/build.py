@@ -10,7 +10,7 @@ from mongepatch._random import uniform_vector
 from mongepatch._typing import PRNGKey, Vector
 from mongepatch.frontends.numpyro.data import constant_data, data_name, dims_of, is_data, observed_data
 from mongepatch.frontends.numpyro.generative import NumPyroDraws
-from mongepatch.frontends.numpyro.model import NumPyroModel, is_in_results
+from mongepatch.frontends.numpyro.model import NumPyroModel
 from mongepatch.frontends.residuals import describe, residual_map
 from mongepatch.targets import Target
 
@@ -26,7 +26,7 @@ def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     def start(key: PRNGKey) -> Vector:
         return uniform_vector(key, model.layout.size, jnp.result_type(float), reach=INIT_RADIUS)
 
-    dims = dims_of(site for site in model.sites.values() if is_in_results(site) or is_data(site))
+    dims = dims_of(site for site in model.sites.values() if model.is_in_results(site) or is_data(site))
     dims = {name: own for name, own in dims.items() if data_name(name, model.sites) == name}
     return Target(
         model.log_density,
@@ -39,6 +39,8 @@ def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
         unconstrain=model.position_with,
         generative=NumPyroDraws(model, function, args, kwargs, dims),
         interface=("numpyro", numpyro.__version__),
+        origin="NumPyro",
+        explain=model.explain,
         observed_data=observed_data(model.sites),
         constant_data=constant_data(function, args, kwargs, model.sites),
         description=describe(model.descriptions(maps.counts)),

@@ -13,7 +13,7 @@ from numpyro.primitives import Messenger
 from mongepatch._groups import dataset_of
 from mongepatch.errors import ModelError, SettingError
 from mongepatch.frontends.numpyro.data import data_name, is_data, observed_entries
-from mongepatch.frontends.numpyro.model import NumPyroModel, is_in_results
+from mongepatch.frontends.numpyro.model import NumPyroModel
 from mongepatch.program import map_rows
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class NumPyroDraws:
             made = self._data_of(sites)
             latent = {
                 name: site["value"] for name, site in sites.items()
-                if is_in_results(site) and name not in self._observed and name not in made
+                if self._model.is_in_results(site) and name not in self._observed and name not in made
             }  # fmt: skip
             return latent, made
 

@@ -1,6 +1,7 @@
 """A NumPyro model with its arguments, as functions of flat unconstrained positions."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,6 +15,13 @@ from numpyro.primitives import Messenger
 from mongepatch._typing import Scalar, Vector
 from mongepatch.errors import ModelError
 from mongepatch.frontends.numpyro.checks import check_log_prob, check_sites, trace_model, unconstrained_value
+from mongepatch.frontends.numpyro.enumeration import (
+    check_enumerable,
+    depend_on_discrete,
+    is_discrete_latent,
+    summed_out,
+)
+from mongepatch.frontends.numpyro.explain import explain
 from mongepatch.frontends.residuals import Site, VariableDescription, distribution_name, formula_of
 from mongepatch.targets.layout import Layout
 
@@ -34,6 +42,7 @@ class NumPyroModel:
         self.sites = trace_model(model, args, kwargs)
         """Sites at one point, in the model's order."""
         check_sites(self.sites)
+        self._enumerates = check_enumerable(self.sites)
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}
         self.function = handlers.substitute(model, data=fixed)
         """The model with the values of its `numpyro.param` and mutable sites fixed."""
@@ -46,6 +55,12 @@ class NumPyroModel:
         self.layout = Layout(tuple(raw), tuple(jnp.shape(value) for value in raw.values()))
         for site in self.sites.values():
             check_log_prob(site)
+        self._potential: Callable[[dict[str, Any]], Any] = partial(potential_energy, self._model, args, kwargs)
+        self._hidden: frozenset[str] = frozenset()
+        if self._enumerates:
+            self._potential = summed_out(self._model, self.sites, args, kwargs)
+            values = jnp.zeros(self.layout.size)
+            self._hidden = depend_on_discrete(lambda key: self._sites_at(values, key))
 
     @property
     def unbounded(self) -> list[str]:
@@ -54,12 +69,22 @@ class NumPyroModel:
 
     def log_density(self, position: Vector) -> Scalar:
         """ℓ with the Jacobians of all transforms: minus NumPyro's potential energy."""
-        return -potential_energy(self._model, self._args, self._kwargs, self.layout.named(position))
+        return -self._potential(self.layout.named(position))
 
     def values(self, position: Vector) -> dict[str, jax.Array]:
         """The variables of results: latent and deterministic sites at a position, in the model's order."""
         sites = self._sites_at(position)
-        return {name: jnp.asarray(site["value"]) for name, site in sites.items() if is_in_results(site)}
+        return {name: jnp.asarray(site["value"]) for name, site in sites.items() if self.is_in_results(site)}
+
+    def is_in_results(self, site: Mapping[str, Any]) -> bool:
+        """Whether results have a site; those that depend on a discrete one, which is summed out, have no value."""
+        if site["type"] == "sample":
+            return not site["is_observed"] and not is_discrete_latent(site)
+        return site["type"] == "deterministic" and site["name"] not in self._hidden
+
+    def explain(self, position: Vector) -> str:
+        """Why the density is not finite at a position; empty where that cannot be said."""
+        return "" if self._enumerates else explain(self._sites_at(position))
 
     def position_with(self, values: Mapping[str, Any], position: Vector) -> Vector:
         """A position with latent sites of these names at these values, and the others as at the given position."""
@@ -83,7 +108,7 @@ class NumPyroModel:
         """Every random variable at a position, by name, for the table of residuals."""
         raw = self.layout.named(position)
         for name, site in self._sites_at(position).items():
-            if site["type"] == "sample":
+            if site["type"] == "sample" and name not in self._hidden:
                 yield name, _residual_site(site, raw.get(name))
 
     def descriptions(self, residual_counts: Mapping[str, int]) -> Iterator[VariableDescription]:
@@ -92,19 +117,24 @@ class NumPyroModel:
             if site["type"] == "sample":
                 fn, latent = site["fn"], is_latent(site)
                 kind = "latent" if latent else "factor" if site["infer"].get("is_auxiliary") else "observed"
+                kind = "summed out" if is_discrete_latent(site) else kind
                 shape, count = jnp.shape(site["value"]), residual_counts.get(name, 0)
                 yield VariableDescription(name, distribution_name(fn), kind, shape, count, formula_of(fn, latent))
 
-    def _sites_at(self, position: Vector) -> dict[str, dict[str, Any]]:
-        """All of NumPyro's sites at a position."""
+    def _sites_at(self, position: Vector, key: Any = None) -> dict[str, dict[str, Any]]:
+        """All of NumPyro's sites at a position; values of discrete ones are drawn with the key."""
         raw = self.layout.named(position)
         model = handlers.substitute(self._model, substitute_fn=lambda site: _constrained(raw, site))
+        if self._enumerates:
+            model = handlers.seed(model, jax.random.key(0) if key is None else key)
         return dict(handlers.trace(model).get_trace(*self._args, **self._kwargs))
 
 
 def is_latent(site: Mapping[str, Any]) -> bool:
     """Whether a site is one of the parameters. A Delta is not, since the other sites determine its value."""
-    return site["type"] == "sample" and not site["is_observed"] and not _is_delta(site["fn"])
+    if site["type"] != "sample" or site["is_observed"]:
+        return False
+    return not _is_delta(site["fn"]) and not is_discrete_latent(site)
 
 
 def _is_unbounded(support: Any) -> bool:
@@ -113,11 +143,6 @@ def _is_unbounded(support: Any) -> bool:
     while hasattr(transform, "base_transform"):
         transform = transform.base_transform
     return isinstance(transform, IdentityTransform)
-
-
-def is_in_results(site: Mapping[str, Any]) -> bool:
-    """Whether results have a site."""
-    return site["type"] == "deterministic" or (site["type"] == "sample" and not site["is_observed"])
 
 
 def _is_delta(fn: Any) -> bool:

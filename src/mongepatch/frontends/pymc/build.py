@@ -29,6 +29,7 @@ def build(pymc_model: Any) -> Target:
         unconstrain=model.position_with,
         generative=PyMCDraws(pymc_model, constants),
         interface=("pymc", pymc.__version__),
+        origin="PyMC",
         observed_data=observed_data(pymc_model),
         constant_data=constants,
         description=describe(variables.descriptions(maps.counts)),

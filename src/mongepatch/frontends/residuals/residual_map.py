@@ -48,7 +48,7 @@ def residual_map(
         return [part for _, _, part in named]
 
     closed = jax.make_jaxpr(parts)(position)
-    used = _outputs_that_depend_on_input(closed.jaxpr)
+    used = outputs_that_depend_on_input(closed.jaxpr)
     counts = dict.fromkeys(names, 0)
     for name, variable, use in zip(names, closed.jaxpr.outvars, used, strict=True):
         counts[name] += variable.aval.size if use else 0
@@ -110,7 +110,7 @@ def _weighted(array: ResidualArray, site: Site) -> jax.Array:
     return values * jnp.sqrt(weight).reshape(weight.shape + (1,) * array.event_dim)
 
 
-def _outputs_that_depend_on_input(jaxpr: Any) -> list[bool]:
+def outputs_that_depend_on_input(jaxpr: Any) -> list[bool]:
     """Whether each output of a program can depend on its argument."""
     dependent = set(jaxpr.invars)
     for equation in jaxpr.eqns:

@@ -59,6 +59,7 @@ def target_of(model: CompiledModel, data: dict[str, Any], seed: int) -> Target:
         Layout(("unconstrained",), ((model.dimension,),)),
         start,
         constrain=constrain,
+        origin="Stan",
         constant_data=arrays_of(data),
         description=_description(model, variables),
     )

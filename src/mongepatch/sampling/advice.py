@@ -1,0 +1,80 @@
+"""What would help a run in trouble: that depends on its target, and on what its user has set."""
+
+from typing import NamedTuple
+
+from mongepatch.targets.inner import listed
+
+_READ = (
+    'Residuals of the model make coordinates that suit it, with metric="auto": '
+    "print(mp.residuals_of(logdensity, init)) shows those that were read off the density. If some are "
+    "missing, give all of them, such as "
+    "mp.sample(logdensity, init, residuals=lambda p: [(p['theta'] - p['mu']) / jnp.exp(p['log_tau'])]), or the "
+    "model itself, by mp.from_numpyro or mp.from_pymc."
+)
+_OTHER_FORM = "its other form: non-centred where it is centred, centred where it is non-centred"
+
+
+class Situation(NamedTuple):
+    """What there is to know of a run besides its draws."""
+
+    origin: str = "density"
+    """Where the target comes from: "density", "NumPyro", "PyMC" or "Stan"."""
+    has_residuals: bool = False
+    """Whether the target has residuals."""
+    whitened: bool = False
+    """Whether chains moved in whitened coordinates."""
+    metric: str = ""
+    """The class of the metric that chains moved in."""
+    given: frozenset[str] = frozenset()
+    """Arguments of `sample` that its user set."""
+
+
+def for_geometry(situation: Situation) -> str:
+    """What helps where a density is steeper in some places than in others."""
+    given = situation.given
+    if situation.has_residuals and "metric" in given and situation.metric != "Patch":
+        return (
+            "The model has residuals, which metric= leaves unused: leave it out, and chains move in whitened "
+            "coordinates, or on a patch, whose steps are as short as each place needs."
+        )
+    if situation.has_residuals and "whiten" in given and not situation.whitened:
+        return "The model has residuals: leave out whiten=False, and chains move in whitened coordinates."
+    if situation.whitened or situation.metric == "Patch":
+        return (
+            "Coordinates follow the residuals of the model already: see whether its priors allow values far too large."
+        )
+    if situation.origin == "Stan":
+        return (
+            "A Stan program does not tell its residuals, by which coordinates are made that suit a model: write it for "
+            f"mp.from_numpyro or mp.from_pymc, give residuals=, or write {_OTHER_FORM}."
+        )
+    if situation.has_residuals:
+        return f'Try metric="patch", whose steps are as short as each place needs, or write the model in {_OTHER_FORM}.'
+    if situation.origin == "density":
+        return f"{_READ} Or write {_OTHER_FORM}."
+    return f"Try {_OTHER_FORM}."
+
+
+def for_step_size(situation: Situation) -> str:
+    """What makes steps shorter."""
+    if "step_size" in situation.given:
+        return "Try a smaller step_size, and see whether the tails change."
+    return (
+        "Try a target_acceptance nearer to 1, such as 0.95, or a smaller step_size, and see whether the tails change."
+    )
+
+
+def for_mixing(situation: Situation) -> str:
+    """What makes chains that do not agree mix better."""
+    settings = {
+        "longer trajectories": "trajectory" in situation.given,
+        "an inverse_mass in the scale of the posterior": "metric" in situation.given,
+        "a smaller alpha": situation.metric == "Monge",
+    }
+    options = [words for words, helps in settings.items() if helps]
+    if options:
+        return f"Try more draws or warmup; or {listed(options)}, which warm-up finds where they are not given."
+    return (
+        "Try more draws or warmup. Chains that stay at different levels may be in different modes, and then no number "
+        "of draws helps."
+    )
