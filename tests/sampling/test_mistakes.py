@@ -49,7 +49,7 @@ MISTAKES = {
     "acceptance in percent": (lambda: mp.sample(normal, ZEROS, target_acceptance=80), "between 0 and 1"),
     "no warm-up": (lambda: mp.sample(normal, ZEROS, warmup=0), "leaves no draws to find step_size, metric"),
     "a seed that is none": (lambda: mp.sample(normal, ZEROS, seed="abc"), "seed must be an integer"),
-    "keep of what is not there": (lambda: mp.sample(lambda p: -p["mu"] ** 2, MU, keep=["m"]), r"variables are \['mu'\]"),
+    "keep of something else": (lambda: mp.sample(lambda p: -p["mu"] ** 2, MU, keep=["m"]), r"variables are \['mu'\]"),
     "dims of a misspelt name": (lambda: mp.sample(normal, ZEROS, dims={"y": ["i"]}), "dims names the parameter 'y'"),
     "whitening without residuals": (lambda: mp.sample(normal, ZEROS, whiten=True), "whiten=True needs a model"),
     "no residuals": (lambda: mp.sample(lambda x: -jnp.cosh(x).sum(), ZEROS, metric="patch"), "residuals=f"),
