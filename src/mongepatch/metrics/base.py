@@ -133,16 +133,22 @@ def check_metric(metric: Any) -> None:
 def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     """The metric with its dimension checked against a position and its numbers in the position's precision."""
     check_metric(metric)
-    metric.check(position.size)
     shape = jax.ShapeDtypeStruct(position.shape, position.dtype)
 
+    def is_function(leaf: Any) -> bool:
+        return isinstance(leaf, TracedFunction)
+
+    # Functions come first: to trace and plan them takes time, and a check of one that is not would do so as well.
+    metric = jax.tree.map(lambda leaf: leaf.traced(shape) if is_function(leaf) else leaf, metric, is_leaf=is_function)
+    metric.check(position.size)
+
     def suit(leaf: Any) -> Any:
-        if isinstance(leaf, TracedFunction):
-            return leaf.traced(shape)
+        if is_function(leaf):
+            return leaf
         array = jnp.asarray(leaf)
         return array.astype(position.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array
 
-    suited: M = jax.tree.map(suit, metric, is_leaf=lambda leaf: isinstance(leaf, TracedFunction))
+    suited: M = jax.tree.map(suit, metric, is_leaf=is_function)
     return suited
 
 

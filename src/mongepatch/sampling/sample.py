@@ -19,7 +19,7 @@ from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, Patch
 from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.advice import Situation
-from mongepatch.sampling.checks import check_keep, check_residuals, check_warmup, traced_residuals
+from mongepatch.sampling.checks import check_keep, check_residuals, check_smooth, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared, prepare
@@ -275,19 +275,20 @@ def _begin(
 def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
     """What a patch could be made from; None for nothing.
 
-    Planning a patch takes time, which is saved where another metric is asked for, or hardly any will be needed, as in
-    whitened coordinates. A model whose residuals are not smooth enough, as of some solvers of differential equations,
-    is sampled without.
+    Planning a patch takes time, which is saved where another metric is asked for, and else left to warm-up, which may
+    not try one. A model whose residuals are not smooth enough, as of some solvers of differential equations, is sampled
+    without.
     """
     found = prepared.target.residuals if takes_residuals(metric) else None
     if found is None or prepared.whitening is not None:
         return found
-    try:
+    if given or metric == "patch":
         return traced_residuals(found, prepared.position)
+    try:
+        check_smooth(found, prepared.position)
     except MetricError:
-        if given or metric == "patch":
-            raise
         return None
+    return found
 
 
 def _whitens(whiten: Any, metric: Any) -> bool:

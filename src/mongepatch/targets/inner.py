@@ -69,14 +69,22 @@ def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> 
     dimension = position.size
     latent, _ = trace(model.latent, position)
     data, sizes = _data_programs(model, position)
-    first, of_data = jacobian_pattern(latent, dimension), jacobian_pattern(data.residuals, dimension)
+    first = jacobian_pattern(latent, dimension)
     of_scales = jacobian_pattern(data.precisions, dimension)
     unbounded = np.ones(dimension, bool) if model.unbounded is None else model.unbounded
     # The prior of a log σ may be normal, but data is not linear in it.
     candidates = unbounded & ~np.isin(np.arange(dimension), of_scales.columns)
-    inner = _connected(_independent(interaction_pattern(latent, dimension), candidates), first, of_data)
+    independent = _independent(interaction_pattern(latent, dimension), candidates)
+    # The pattern of data takes long where a loop solves differential equations, and often nothing is inner there.
+    of_data = jacobian_pattern(data.residuals, dimension) if independent.any() else _empty(data.residuals, dimension)
+    inner = _connected(independent, first, of_data)
     scaled = ~np.isin(np.arange(len(sizes)), of_scales.of_columns(inner).rows)
     return InnerCoordinates(latent, data, first, of_data, sizes, tuple(scaled.tolist()), inner)
+
+
+def _empty(residuals: Program, dimension: int) -> Pattern:
+    nowhere = np.zeros(0, int)
+    return Pattern((residuals.shape[0], dimension), nowhere, nowhere)
 
 
 def _data_programs(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> tuple[DataPrograms, tuple[int, ...]]:

@@ -3,11 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+import jax
 import numpy as np
 
 from mongepatch._arrays import on_device
 from mongepatch.coordinates.batches import in_coordinates
-from mongepatch.metrics import Monge, Patch
+from mongepatch.metrics import Monge, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.trajectories import Static
 from mongepatch.warmup.budget import patch_cost, too_dear
@@ -61,6 +62,7 @@ def choose_metric(
     may_be_patch = to_find.metric and to_find.residuals is not None
     left_out = ""
     if may_be_patch and (seen.diverges or seen.too_slow_to_tell or _curvature_varies(state)):
+        to_find = _planned(state, to_find)
         left_out = _left_out(state, to_find, seen, trial_draws)
         reason = f"metric Euclidean: {left_out}" if left_out else _try_patch(state, to_find, seen, trial_draws)
         if isinstance(state.tuning.metric, Patch):
@@ -93,6 +95,7 @@ def _choose_coordinates(
     )
     if not (to_find.metric and to_find.residuals is not None and in_trouble):
         return words
+    to_find = _planned(state, to_find)
     left_out = _left_out(state, to_find, seen, trial_draws)
     if left_out:
         return f"{words}; {left_out}"
@@ -174,6 +177,13 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
         state.change_coordinates(density)
     state.change(tuning, step_size)
     return "metric Euclidean: the patch gave fewer effective draws per second in a trial"
+
+
+def _planned(state: WarmupState, to_find: ToFind) -> ToFind:
+    """The same with residuals that are traced and planned, which takes time and is done once."""
+    rows = state.recent_model_positions()
+    position = jax.ShapeDtypeStruct(rows.shape[1:], rows.dtype)
+    return to_find._replace(residuals=fitted(Patch(to_find.residuals, 1.0, _unit_base(rows)), position).residuals)
 
 
 def _left_out(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> str:
