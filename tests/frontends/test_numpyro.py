@@ -250,7 +250,7 @@ class NoDensity(dist.Normal):
             r"'y' \(Normal\) has no log density.*values have the shape \(5,\), its distribution has \(3,\)",
         ),
         (paired, (), r"'y' \(Normal\) pairs every value with every parameter.*\(5, 1\).*\(5,\).*shape \(5, 5\)"),
-        (negative_count, (), r"'y' \(Poisson\): 1 of its 3 observed.*y\[1\] = -1, outside of.*\(integers from 0\)"),
+        (negative_count, (), r"'y' \(Poisson\): 1 of its 3 observed.*y\[1\] = -1, outside of.*\(integers, lower 0\)"),
         (failing, (), "at or after the site 'first': RuntimeError: out of luck"),
         (subsampled, (), "plate 'rows' takes a random subsample of 5 out of 10"),
         (on_a_sphere, (), r"at or after the site 'direction'.*ProjectedNormalReparam"),
@@ -270,9 +270,9 @@ def test_errors_of_models_that_cannot_be_sampled_name_the_site(model, args, mess
 
 
 def above_its_bound():
-    """A support that a parameter decides, so that only starting points tell."""
-    top = numpyro.sample("top", dist.Uniform(0.0, 1.0))
-    numpyro.sample("y", dist.Uniform(0.0, top), obs=jnp.array([0.5, 2.0]))
+    """A support that an argument decides, which may be a parameter, so that only starting points tell."""
+    chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))
+    numpyro.sample("y", dist.Binomial(2, chance), obs=jnp.array([1, 5]))
 
 
 def no_number():
@@ -283,7 +283,7 @@ def no_number():
 @pytest.mark.parametrize(
     ("model", "message"),
     [
-        (above_its_bound, r"-inf at every starting point.*'y' \(Uniform\): .*outside of the support"),
+        (above_its_bound, r"-inf at every starting point.*'y' \(BinomialProbs\): .*y\[1\] = 5, outside of the support"),
         (no_number, r"nan at every starting point.*'y' \(Normal\) has the parameter loc, which is nan"),
     ],
 )

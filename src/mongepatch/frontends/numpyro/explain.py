@@ -28,8 +28,8 @@ def explain(sites: Mapping[str, Mapping[str, Any]]) -> str:
 
 def check_support(site: Mapping[str, Any]) -> None:
     """Raise where data lie outside of a support that no parameter changes, and have no probability there."""
-    kind = _innermost(site["fn"])
-    if not site["is_observed"] or not isinstance(getattr(type(kind), "support", None), Constraint):
+    support = getattr(type(_innermost(site["fn"])), "support", None)
+    if not site["is_observed"] or isinstance(support, property) or not isinstance(support, Constraint):
         return
     values = np.asarray(site["value"])
     if np.asarray(site["fn"].support(values)).all() or np.isnan(values.astype(float)).any():
@@ -79,11 +79,16 @@ def _words(support: Any) -> str:
     while hasattr(support, "base_constraint"):
         support = support.base_constraint
     words = type(support).__name__.strip("_").replace("_", " ")
-    known = {"IntegerNonnegative": "integers from 0", "IntegerPositive": "integers from 1", "Boolean": "0 or 1"}
+    known = {
+        "IntegerInterval": "integers",
+        "IntegerNonnegative": "integers",
+        "IntegerPositive": "integers",
+        "Boolean": "0 or 1",
+    }
     bounds = [
         f"{side} {np.asarray(bound)}" for side in ("lower", "upper") if (bound := _bound(support, side)) is not None
     ]
-    return known.get(words, ", ".join([words, *bounds]))
+    return ", ".join([known.get(words, words), *bounds])
 
 
 def _bound(support: Any, side: str) -> Any:

@@ -1,0 +1,101 @@
+"""What a run in trouble is told: what would help this one."""
+
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+import numpyro.distributions as dist
+import pytest
+
+import mongepatch as mp
+from mongepatch.kernels import Failure
+from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size
+from mongepatch.sampling.diagnostics import diagnose
+from mongepatch.sampling.output import tree_of
+from mongepatch.targets import Target
+
+RNG = np.random.default_rng(0)
+
+
+def result(draws, energy=None, failure=0, target=None, unstable=0.0):
+    """A run with these draws [chain, draw] of one parameter."""
+    stats = {
+        "lp": -0.5 * draws**2,
+        "energy": RNG.normal(size=draws.shape) if energy is None else energy,
+        "accepted": np.ones(draws.shape, bool),
+        "failure": np.full(draws.shape, failure),
+    }
+    target = target or Target.from_density(lambda x: -0.5 * x**2, 0.0)
+    return tree_of({"posterior": {"x": draws}, "sample_stats": stats}, target, {"unstable_fraction": unstable})
+
+
+WELL = RNG.normal(size=(4, 1000))
+SLOW = WELL.cumsum(axis=1) / 100
+
+
+@pytest.mark.parametrize(
+    ("situation", "advice"),
+    [
+        (Situation("Stan"), "mp.from_numpyro or mp.from_pymc"),
+        (Situation("Stan"), "non-centred where it is centred, centred where it is non-centred"),
+        (Situation("NumPyro", True, metric="Euclidean", given=frozenset({"metric"})), "which metric= leaves unused"),
+        (Situation("NumPyro", True, metric="Monge", given=frozenset({"metric"})), "which metric= leaves unused"),
+        (Situation("PyMC", True, metric="Euclidean", given=frozenset({"whiten"})), "leave out whiten=False"),
+        (Situation("NumPyro", True, metric="Euclidean"), 'metric="patch"'),
+        (Situation("NumPyro", True, whitened=True, metric="Euclidean"), "follow the residuals of the model already"),
+        (Situation("density", metric="Euclidean"), "mp.residuals_of"),
+    ],
+)
+def test_a_low_bfmi_alone_names_what_helps_there(situation, advice):
+    paragraph = diagnose(result(WELL, energy=SLOW), situation)
+    assert "BFMI 0.0" in paragraph
+    assert advice in paragraph
+    assert "more draws alone do not show" in paragraph
+
+
+def test_who_has_whitened_coordinates_is_not_told_to_write_the_non_centred_form():
+    assert "centred" not in for_geometry(Situation("NumPyro", True, whitened=True, metric="Euclidean"))
+
+
+@pytest.mark.parametrize("metric", ["Euclidean", "Patch"])
+def test_alpha_is_for_the_monge_metric_alone(metric):
+    given = frozenset({"metric", "trajectory", "step_size"})
+    assert "alpha" not in for_mixing(Situation(metric=metric, given=given))
+    assert "alpha" in for_mixing(Situation(metric="Monge", given=given))
+    assert "inverse_mass" not in for_mixing(Situation(metric=metric))
+    assert "target_acceptance" not in for_step_size(Situation(given=given))
+
+
+def test_advice_is_given_once():
+    paragraph = diagnose(result(WELL, energy=SLOW, failure=int(Failure.ENERGY), unstable=0.1), Situation("Stan"))
+    assert paragraph.count("A Stan program does not tell its residuals") == 1
+    assert diagnose(result(WELL), Situation("Stan")) == ""
+
+
+def test_r_hat_is_told_above_a_hundredth():
+    shifted = WELL + np.array([[-0.1], [0.1], [-0.15], [0.15]])
+    paragraph = diagnose(result(shifted))
+    assert "The chains do not agree well enough: R̂ of 'x' is 1.01" in paragraph
+    assert "above 1.01" in paragraph
+    assert "draws=2000" in paragraph
+    assert "The chains do not agree: R̂ of 'x' is 1." in diagnose(result(WELL + np.arange(4.0)[:, None]))
+
+
+def test_draws_that_go_away_for_ever_are_told():
+    away = np.geomspace(1, 1e12, 4000).reshape(4, 1000)
+    assert "Draws of 'x' reach 1e+12: the density may be improper" in diagnose(result(away))
+    assert "improper" not in diagnose(result(1e12 * WELL))
+
+
+def test_parameters_that_left_the_support_are_named():
+    assert "whose draws are all positive: 'x'" in diagnose(result(np.abs(WELL), failure=int(Failure.NOT_FINITE)))
+
+
+def test_a_model_in_the_euclidean_metric_is_told_of_its_residuals():
+    def centred():
+        v = numpyro.sample("v", dist.Normal(0.0, 3.0))
+        with numpyro.plate("group", 9):
+            numpyro.sample("x", dist.Normal(0.0, jnp.exp(v / 2)))
+
+    settings = {"metric": mp.Euclidean(), "trajectory": mp.Static(8), "step_size": 0.5, "warmup": 0, "draws": 150}
+    with pytest.warns(mp.SamplingWarning, match="The model has residuals, which metric= leaves unused"):
+        mp.sample(mp.from_numpyro(centred), **settings, progress=False)
