@@ -1,5 +1,6 @@
 """The code in the documentation runs, and does what the page says."""
 
+import inspect
 import re
 from pathlib import Path
 
@@ -21,7 +22,7 @@ def python_blocks(page):
 
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow")),
+    *(f"docs/{name}.md" for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow", "arguments")),
 )
 
 
@@ -129,6 +130,17 @@ def test_the_pages_on_samplers_and_data_run():
         np.testing.assert_allclose(other, means[0], atol=0.08)
     assert not namespace["rmhmc"]["sample_stats"]["diverging"].any()
     assert namespace["target"].dimension == 25
+
+
+def test_the_page_on_arguments_has_every_one():
+    page = (ROOT / "docs/arguments.md").read_text(encoding="utf-8")
+    rows = {
+        name
+        for line in page.splitlines()
+        if line.startswith("| `")
+        for name in re.findall(r"`(\w+)`", line.split("|")[1])
+    }
+    assert rows == set(inspect.signature(mp.sample).parameters)
 
 
 def test_the_page_on_numpyro_has_every_formula():
