@@ -71,7 +71,8 @@ def test_bench_scale():
 
 
 def test_bench_device():
-    output = invoke("device", "--chains", "4", "--draws", "20", "--rounds", "1", "--only", "kernel", "--only", "schools")
+    parts = ("--only", "kernel", "--only", "schools")
+    output = invoke("device", "--chains", "4", "--draws", "20", "--rounds", "1", *parts)
     assert "LMC-Monge" in output
     assert "effective/s" in output
 
