@@ -1,6 +1,6 @@
 """Time of a draw of NUTS by the number of chains: in lockstep, and with each chain at its own pace."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ def problems() -> list[ManyChainsProblem]:
 class Paces(NamedTuple):
     """Both ways to make the same draws, and the steps that chains make at once in each."""
 
-    calls: dict[str, Callable[[], Any]]
+    calls: Mapping[str, Callable[[], Any]]
     steps: dict[str, int]
 
 

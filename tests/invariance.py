@@ -10,13 +10,17 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.tree_util import Partial
 
 import mongepatch as mp
+from mongepatch.chains import Tuning, points_at
+from mongepatch.chains.own_pace import run_at_own_pace
 from mongepatch.kernels import Setup, draw
 from mongepatch.metrics import fitted
 from mongepatch.targets import Target, Truth
 from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Tabulated
+from mongepatch.warmup.step_size import FixedStepSize
 
 EXACT_DRAWS = 2_000_000
 PROBABILITIES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
@@ -151,6 +155,22 @@ def compiled(kernel, metric_of, trajectory, draws):
         return jax.lax.scan(one, metric.at(density, start)[0], jax.random.split(key, draws))[1]
 
     return jax.jit(jax.vmap(chain, (None, None, None, 0, 0)))
+
+
+def compiled_at_own_pace(kernel, metric_of, trajectory, draws):
+    """The same of chains that do not wait for each other; the first of the keys is that of all."""
+
+    def chains(member, setting, step_size, keys, starts):
+        density = Partial(lambda member, x: family(member)(x), member)
+        metric = fitted(metric_of(member, setting), starts[0])
+        policy = FixedStepSize(jnp.asarray(step_size, starts.dtype))
+        points, tuning = points_at(starts, density, metric), Tuning(metric, trajectory)
+        *_, chunk, _ = run_at_own_pace(
+            keys[0], points, policy, 0, draws, draws, density, tuning, kernel=kernel, capacity=draws
+        )
+        return chunk.position.swapaxes(0, 1), chunk.info.acceptance_rate
+
+    return jax.jit(chains)
 
 
 def run(sampler, name, setting, step_size, chains, seed=0):

@@ -14,10 +14,12 @@ import inspect
 import re
 
 import pytest
+from helpers import slow_but
 from invariance import (
     MAX_STANDARD_ERRORS,
     TARGETS,
     compiled,
+    compiled_at_own_pace,
     information,
     means,
     narrow_patch,
@@ -149,8 +151,16 @@ def test_exact_draws_stay_exact_for_long(kernel, metric, trajectory):
     look(kernel, metric, trajectory, settings(kernel, metric, 5), 4 * chains, draws)
 
 
-def look(kernel, metric, trajectory, tried, chains, draws):
-    sampler = compiled(kernel, METRICS[metric][0], trajectory, draws)
+@pytest.mark.parametrize("metric", slow_but(METRICS, "Euclidean"))
+def test_exact_draws_stay_exact_at_their_own_pace(metric):
+    """Chains that do not wait for each other: which of them make a draw together depends on their trees."""
+    kernel, trajectory = kernels.LMC(), TRAJECTORIES["NUTS"]
+    size_of_run = size(kernel, metric, trajectory)
+    look(kernel, metric, trajectory, settings(kernel, metric, 1), *size_of_run, make=compiled_at_own_pace)
+
+
+def look(kernel, metric, trajectory, tried, chains, draws, make=compiled):
+    sampler = make(kernel, METRICS[metric][0], trajectory, draws)
     for name in TARGETS:
         step_size = (STEP_SIZES if metric in ("Euclidean", "Monge") else OF_CURVED)[name]
         if not isinstance(kernel, kernels.LMC | kernels.MMALA):

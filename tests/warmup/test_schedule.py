@@ -29,6 +29,11 @@ def test_windows_grow():
     assert windows(1000, learns=True)[-1].draws >= 100
 
 
+def test_many_chains_learn_from_the_first_draws_on():
+    made = windows(30, learns=True, first=5, settling=10)
+    assert [(window.draws, window.learns) for window in made] == [(5, True), (15, True), (10, False)]
+
+
 def record(values, n_grad):
     chains, draws, _ = values.shape
     info = Info(**dict.fromkeys(Info._fields))._replace(n_grad=np.broadcast_to(n_grad, (chains, draws)))
@@ -60,6 +65,13 @@ def test_all_chains_wait_for_the_slowest():
     slow = np.ones((4, 2000), int)
     slow[0] = 19
     assert ess_per_gradient(record(values, slow)) == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
+
+
+def test_many_chains_wait_for_the_one_with_the_most_steps_in_all():
+    values = autoregressive(0.0, np.random.default_rng(0), shape=(64, 200, 3))
+    uneven = np.ones((64, 200), int)
+    uneven[np.arange(64), np.arange(64)] = 201  # each chain waits for none of the others
+    assert ess_per_gradient(record(values, uneven)) == pytest.approx(1 / (2 + OVERHEAD), rel=0.15)
 
 
 def test_draws_that_do_not_move_have_no_efficiency():

@@ -20,9 +20,11 @@ from mongepatch.program import jit
 
 P = TypeVar("P", bound=StepSizePolicy)
 
-MAX_WAITING = 0.25
+MAX_WAITING = 0.5
 """Fraction of the chains that may wait for their next draw to begin. To begin draws costs about as much as a step,
 however few chains do."""
+MAX_TURNING = 0.25
+"""Fraction of the chains in a trajectory that may wait for its next turn, which costs about half as much."""
 
 
 class _Rows(NamedTuple):
@@ -92,20 +94,29 @@ def _draw_until(
     """Make draws until every chain has made `end` of them."""
     begin: Any = jax.vmap(lambda key, point: kernel.begin(key, point, setup))
     goes_on: Any = jax.vmap(lambda growing: kernel.goes_on(growing, setup))
+    has_step: Any = jax.vmap(lambda growing: kernel.has_step(growing, setup))
     extend: Any = jax.vmap(lambda growing: kernel.extend(growing, setup))
+    turn: Any = jax.vmap(lambda growing: kernel.turn(growing, setup))
     replaced: Any = jax.vmap(lambda growing, condition, other: growing.replaced(condition, other))
+
+    def steps_and_turn(carry: tuple[Any, Count]) -> tuple[Any, Count]:
+        """Steps while most chains that go on have one to make, then the turns of all others."""
+        going = goes_on(carry[0]).sum()
+        growing, steps = jax.lax.while_loop(
+            lambda carry: _few_wait(has_step(carry[0]).sum(), going, MAX_TURNING),
+            lambda carry: (extend(carry[0]), carry[1] + 1),
+            carry,
+        )
+        return turn(growing), steps
 
     def advance(progress: _Progress) -> _Progress:
         fresh = begin(draw_keys(chain_key, first + progress.made), progress.points)
         growing = replaced(progress.growing, progress.begins, fresh)
         unfinished = (progress.made < end).sum()
-
-        def few_wait(carry: tuple[Any, Count]) -> Any:
-            moving = goes_on(carry[0]).sum()
-            return (moving > 0) & (unfinished - moving <= MAX_WAITING * unfinished)
-
         growing, steps = jax.lax.while_loop(
-            few_wait, lambda carry: (extend(carry[0]), carry[1] + 1), (growing, progress.steps)
+            lambda carry: _few_wait(goes_on(carry[0]).sum(), unfinished, MAX_WAITING),
+            steps_and_turn,
+            (growing, progress.steps),
         )
         ended = ~goes_on(growing) & (progress.made < end)
         points, row = _finish(growing, setup, kernel)
@@ -115,6 +126,11 @@ def _draw_until(
         return _Progress(points, growing, ended & (made < end), made, rows, steps)
 
     return jax.lax.while_loop(lambda progress: (progress.made < end).any(), advance, progress)
+
+
+def _few_wait(moving: Count, all_: Count, most: float) -> Any:
+    """Whether of some chains a few at most do not move, and some do."""
+    return (moving > 0) & (all_ - moving <= most * all_)
 
 
 def _finish(growing: Any, setup: Setup, kernel: SteppedKernel) -> tuple[Any, _Rows]:

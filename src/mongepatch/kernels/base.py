@@ -92,10 +92,16 @@ class SteppedKernel(Kernel, Protocol):
         """The draw before its first step."""
 
     def goes_on(self, growing: Any, setup: Setup) -> Flag:
-        """Whether there is a step to make."""
+        """Whether the draw is still to be made."""
+
+    def has_step(self, growing: Any, setup: Setup) -> Flag:
+        """Whether there is a step to make at once."""
 
     def extend(self, growing: Any, setup: Setup) -> Any:
         """One step; nothing where there is none to make."""
+
+    def turn(self, growing: Any, setup: Setup) -> Any:
+        """What comes between steps; nothing where there is a step to make, or the draw has been made."""
 
     def finish(self, growing: Any, setup: Setup) -> Transition:
         """The transition to the next draw, once there is no further step to make."""

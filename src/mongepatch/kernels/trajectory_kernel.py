@@ -47,13 +47,22 @@ class TrajectoryKernel:
         return setup.trajectory.begin(accept_key, self._dynamics(setup), start, setup.divergence_threshold)
 
     def goes_on(self, growing: Any, setup: Setup) -> Flag:
-        """Whether there is a step to make before the draw is."""
+        """Whether the draw is still to be made."""
         going: Flag = setup.trajectory.goes_on(growing, self._dynamics(setup), setup.divergence_threshold)
         return going
+
+    def has_step(self, growing: Any, setup: Setup) -> Flag:
+        """Whether there is a step to make at once."""
+        has: Flag = setup.trajectory.has_step(growing, self._dynamics(setup), setup.divergence_threshold)
+        return has
 
     def extend(self, growing: Any, setup: Setup) -> Any:
         """One step."""
         return setup.trajectory.extend(growing, self._dynamics(setup), setup.divergence_threshold)
+
+    def turn(self, growing: Any, setup: Setup) -> Any:
+        """What comes between steps, where the trajectory goes on."""
+        return setup.trajectory.turn(growing, self._dynamics(setup), setup.divergence_threshold)
 
     def finish(self, growing: Any, setup: Setup) -> Transition:
         """The draw, once there is no further step to make."""

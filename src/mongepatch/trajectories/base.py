@@ -102,10 +102,16 @@ class SteppedTrajectory(Trajectory, Protocol):
         """The trajectory before its first step."""
 
     def goes_on(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
-        """Whether there is a step to make."""
+        """Whether the trajectory has not ended."""
+
+    def has_step(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
+        """Whether there is a step to make before the trajectory ends or turns."""
 
     def extend(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Any:
-        """The trajectory after one step; one that has ended stays as it is."""
+        """The trajectory after one step; one without a step to make stays as it is."""
+
+    def turn(self, growing: Any, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Any:
+        """What comes between steps, where a trajectory goes on but has no step to make; others stay as they are."""
 
     def finish(self, growing: Any) -> Transition:
         """The next draw, of a trajectory that has ended."""

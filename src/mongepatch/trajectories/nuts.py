@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import CountLike, Flag, PRNGKey, ScalarLike, Vector
+from mongepatch._typing import Flag, PRNGKey, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.trajectories.base import Dynamics, Level, Transition
@@ -60,12 +60,14 @@ class NUTS:
 
     max_depth: int = 10
     u_turn: Rule = "trapezoid"
-    depth_limit: CountLike | None = None
+    depth_limit: Any = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "max_depth", whole_number("max_depth", self.max_depth))
         if self.max_depth > 20:
             raise SettingError(f"max_depth must be at most 20, a million steps; it is {self.max_depth}.")
+        if isinstance(self.depth_limit, int):
+            object.__setattr__(self, "depth_limit", whole_number("depth_limit", self.depth_limit))
         if self.u_turn not in get_args(Rule):
             raise SettingError(f"u_turn must be one of {get_args(Rule)}; it is {self.u_turn!r}.")
 
@@ -103,26 +105,30 @@ class NUTS:
         """Whether the tree has not ended."""
         return self._builder(dynamics, divergence_threshold).goes_on(growing.tree)
 
+    def has_step(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
+        """Whether its branch gets more leaves."""
+        builder = self._builder(dynamics, divergence_threshold)
+        return builder.goes_on(growing.tree) & builder.branch_goes_on(growing.branch, growing.tree)
+
     def extend(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> GrowingTree:
-        """The tree after one step; a tree that has ended stays as it is.
+        """The tree after one step of its branch; one whose branch is complete stays as it is.
 
         Steps, leaves and randomness are those of `propose`.
         """
         builder = self._builder(dynamics, divergence_threshold)
-        tree, side = growing.tree, growing.side
-        grows = builder.goes_on(tree)
-        branch, stack = builder.add(growing.branch, growing.stack, side, growing.level, grows=grows)
-        branch = choose(grows, branch, growing.branch)
-        is_complete = grows & ~builder.branch_goes_on(branch, tree)
-        tree = choose(is_complete, builder.join(tree, side, branch, growing.key), tree)
-        next_side, next_key = Side.toss(tree)
-        return growing._replace(
-            tree=tree,
-            side=choose(is_complete, next_side, side),
-            key=choose(is_complete, next_key, growing.key),
-            branch=choose(is_complete, builder.branch(tree, next_side), branch),
-            stack=stack,
-        )
+        grows = self.has_step(growing, dynamics, divergence_threshold)
+        branch, stack = builder.add(growing.branch, growing.stack, growing.side, growing.level, grows=grows)
+        return growing._replace(branch=choose(grows, branch, growing.branch), stack=stack)
+
+    def turn(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> GrowingTree:
+        """The tree with its branch, where that is complete, and with a new one where the tree has not ended."""
+        builder = self._builder(dynamics, divergence_threshold)
+        tree, side, branch = growing.tree, growing.side, growing.branch
+        is_complete = builder.goes_on(tree) & ~builder.branch_goes_on(branch, tree)
+        joined = builder.join(tree, side, branch, growing.key)
+        next_side, next_key = Side.toss(joined)
+        after = growing._replace(tree=joined, side=next_side, key=next_key, branch=builder.branch(joined, next_side))
+        return growing.replaced(is_complete, after)
 
     def finish(self, growing: GrowingTree) -> Transition:
         """The draw of a tree that has ended."""

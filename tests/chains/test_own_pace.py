@@ -1,0 +1,82 @@
+"""Chains that do not wait for each other make the same draws as chains in lockstep, in fewer steps."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from helpers import sample_quietly
+
+import mongepatch as mp
+from mongepatch.chains import Tuning, points_at
+from mongepatch.chains.lockstep import run_in_lockstep
+from mongepatch.chains.own_pace import run_at_own_pace
+from mongepatch.kernels import LMC
+from mongepatch.program import trace_density
+from mongepatch.warmup.step_size import DualAveraging, FixedStepSize
+
+SCALES = jnp.array([0.2, 1.0, 2.0])
+CHAINS, DRAWS = 8, 6
+KEY = jax.random.key(3)
+
+
+def normal(x):
+    return -0.5 * ((x / SCALES) ** 2).sum()
+
+
+DENSITY = trace_density(normal, jax.ShapeDtypeStruct((3,), jnp.float64))
+
+
+def starts(metric, chains=CHAINS):
+    return points_at(SCALES * jax.random.normal(jax.random.key(0), (chains, 3)), DENSITY, metric)
+
+
+def both(metric, trajectory, policy, together, chains=CHAINS, draws=DRAWS):
+    """The draws of either form, and the steps of chains at their own pace."""
+    tuning, points = Tuning(metric, trajectory), starts(metric, chains)
+    settings = {"kernel": LMC(), "capacity": draws + 4}
+    first = 5  # of the draws' numbers
+    lockstep = run_in_lockstep(KEY, points, policy, first, draws, DENSITY, tuning, **settings)
+    *own, steps = run_at_own_pace(KEY, points, policy, first, draws, together, DENSITY, tuning, **settings)
+    return lockstep, tuple(own), int(steps)
+
+
+def assert_same(one, other):
+    for left, right in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_allclose(left, right, rtol=1e-9, atol=1e-9)
+
+
+def test_draws_are_those_of_chains_in_lockstep():
+    """In a metric and with a rule that use all parts of a tree."""
+    policy = FixedStepSize(jnp.asarray(0.25))
+    lockstep, own, _ = both(mp.Monge(0.5, jnp.ones(3)), mp.NUTS(6, u_turn="extended"), policy, DRAWS)
+    assert len(np.unique(lockstep[2].info.n_steps[:DRAWS])) > 2  # trees differ
+    assert_same(lockstep, own)
+
+
+def test_an_adapting_policy_sees_every_draw_of_all():
+    policy = DualAveraging.around(0.25, 0.8, CHAINS, jnp.float64)
+    lockstep, own, _ = both(mp.Euclidean(jnp.ones(3)), mp.NUTS(6), policy, 1)
+    assert len(np.unique(lockstep[2].info.step_size[:DRAWS])) == DRAWS
+    assert_same(lockstep, own)
+
+
+def test_chains_wait_at_the_end_and_not_at_every_draw():
+    """Steps that all make at once are about the most that one chain makes, not the sum of the longest of each draw."""
+    chains, draws = 64, 40
+    policy = FixedStepSize(jnp.asarray(0.25))
+    lockstep, own, steps = both(mp.Euclidean(jnp.ones(3)), mp.NUTS(6), policy, draws, chains, draws)
+    assert_same(lockstep, own)
+    n_steps = np.asarray(lockstep[2].info.n_steps)[:draws]
+    most_of_one, longest_of_each = n_steps.sum(axis=0).max(), n_steps.max(axis=1).sum()
+    assert most_of_one <= steps < 1.3 * most_of_one
+    assert steps < 0.7 * longest_of_each
+
+
+def test_sample_makes_the_same_draws_either_way(monkeypatch):
+    """However it is cut into chunks: without time for more, every chunk has one draw."""
+    settings = {"chains": 64, "warmup": 50, "draws": 10, "trajectory": "nuts", "progress": False}
+    own = sample_quietly(normal, jnp.zeros(3), **settings)
+    monkeypatch.setattr("mongepatch.chains.chunks.OWN_PACE_CHAINS", 65)
+    monkeypatch.setattr("mongepatch.chains.runner._CHUNK_SECONDS", 0.0)
+    lockstep = sample_quietly(normal, jnp.zeros(3), **settings)
+    np.testing.assert_allclose(own["posterior"]["x"], lockstep["posterior"]["x"], rtol=1e-6, atol=1e-6)
+    np.testing.assert_array_equal(own["sample_stats"]["n_steps"], lockstep["sample_stats"]["n_steps"])
