@@ -106,7 +106,7 @@ NOTEBOOK_CELL = """
 import warnings, jax.numpy as jnp, mongepatch as mp
 warnings.simplefilter("always")
 {hide}
-tree = mp.sample(lambda x: -0.5 * x @ x, jnp.zeros(2), draws=100, warmup=300)
+tree = mp.sample(lambda x: -0.5 * x @ x, jnp.zeros(2), draws=1000, warmup=300)
 """
 
 
@@ -128,7 +128,7 @@ def test_a_notebook(widgets):
     assert "metric Euclidean" in text
     if not widgets:
         assert "warm-up: 0 of 300 draws, compiling …" in text
-        assert "sampling: 100 of 100 draws" in text
+        assert "sampling: 1,000 of 1,000 draws" in text
 
 
 def _kernel():
