@@ -6,15 +6,20 @@ from typing import TYPE_CHECKING, Any
 from mongepatch._cache import use_compilation_cache
 from mongepatch._version import __version__
 from mongepatch.errors import (
+    DamagedStoreError,
     DataError,
+    LockedStoreError,
     LogDensityError,
     MetricError,
     MissingExtraError,
     ModelError,
     MongepatchError,
+    OtherRunError,
     ParameterError,
+    SamplingInterrupted,
     SamplingWarning,
     SettingError,
+    StoreError,
 )
 
 if TYPE_CHECKING:
@@ -24,20 +29,23 @@ if TYPE_CHECKING:
     from mongepatch.integrators import Path, integrate
     from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
     from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
-    from mongepatch.sampling import sample
+    from mongepatch.sampling import RunStatus, Store, Until, extend, resume, sample
     from mongepatch.sampling.sample_pymc import sample_pymc
+    from mongepatch.store import open_store
     from mongepatch.targets import Target, residuals_of
     from mongepatch.trajectories import NUTS, Static
 
 __all__ = [
     "NUTS",
     "Algorithm",
+    "DamagedStoreError",
     "DataError",
     "Dense",
     "Euclidean",
     "Failure",
     "Fisher",
     "Info",
+    "LockedStoreError",
     "LogDensityError",
     "Metric",
     "MetricError",
@@ -45,19 +53,26 @@ __all__ = [
     "ModelError",
     "Monge",
     "MongepatchError",
+    "OtherRunError",
     "ParameterError",
     "Patch",
     "Path",
+    "RunStatus",
+    "SamplingInterrupted",
     "SamplingWarning",
     "SettingError",
     "SoftAbs",
     "State",
     "Static",
+    "Store",
+    "StoreError",
     "Target",
+    "Until",
     "__version__",
     "baselines",
     "datasets",
     "explicit_rmhmc",
+    "extend",
     "from_numpyro",
     "from_pymc",
     "from_stan",
@@ -68,7 +83,9 @@ __all__ = [
     "lmc",
     "metrics",
     "mmala",
+    "open_store",
     "residuals_of",
+    "resume",
     "rmhmc",
     "sample",
     "sample_pymc",
@@ -84,8 +101,9 @@ _NAMES = {
     "integrators": ("Path", "integrate"),
     "kernels": ("Algorithm", "Failure", "Info", "State", "explicit_rmhmc", "lmc", "mmala", "rmhmc"),
     "metrics": ("Dense", "Euclidean", "Fisher", "Metric", "Monge", "Patch", "SoftAbs"),
-    "sampling": ("sample",),
+    "sampling": ("RunStatus", "Store", "Until", "extend", "resume", "sample"),
     "sampling.sample_pymc": ("sample_pymc",),
+    "store": ("open_store",),
     "targets": ("Target", "residuals_of"),
     "trajectories": ("NUTS", "Static"),
 }

@@ -1,6 +1,6 @@
 """Many chains side by side: some draws of all of them, and a record of what they did."""
 
 from mongepatch.chains.chunks import StepSizePolicy, Tuning, points_at
-from mongepatch.chains.runner import Record, Report, Runner
+from mongepatch.chains.runner import Record, Report, Runner, concatenated, joined
 
-__all__ = ["Record", "Report", "Runner", "StepSizePolicy", "Tuning", "points_at"]
+__all__ = ["Record", "Report", "Runner", "StepSizePolicy", "Tuning", "concatenated", "joined", "points_at"]

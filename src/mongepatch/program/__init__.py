@@ -3,6 +3,7 @@
 from mongepatch.program.compiling import jit
 from mongepatch.program.constants import in_numpy
 from mongepatch.program.density import check_density, trace_density
+from mongepatch.program.fingerprint import fingerprint_of_code, fingerprint_of_data
 from mongepatch.program.program import Program, trace
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
@@ -13,6 +14,8 @@ __all__ = [
     "ResidualBlock",
     "TracedFunction",
     "check_density",
+    "fingerprint_of_code",
+    "fingerprint_of_data",
     "in_numpy",
     "jit",
     "read_squares",

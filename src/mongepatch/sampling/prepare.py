@@ -27,6 +27,8 @@ class Keys(NamedTuple):
     start: PRNGKey
     run: PRNGKey
     tune: PRNGKey
+    whole: PRNGKey
+    """The one that all are made from."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,9 @@ def prepare(
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
     spread = float(number_at_least_zero("init_spread", spread))
-    keys = Keys(*_split(_key_of(seed)))
+    key = _key_of(seed)
+    start, run, tune = _split(key)
+    keys = Keys(start, run, tune, key)
     if per_chain:
         check_per_chain(init, chains)
     example = jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init

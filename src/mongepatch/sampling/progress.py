@@ -15,6 +15,12 @@ class ProgressReport(Report, Protocol):
     def message(self, line: str) -> None:
         """Print a line, unless it is empty."""
 
+    def note(self, words: str) -> None:
+        """Show words behind the bar from now on, such as how far a target is."""
+
+    def begin_at(self, draws: int) -> None:
+        """Count from so many draws of each chain, which were made before."""
+
 
 @contextmanager
 def progress_report(total: int, chains: int, *, show: bool) -> Iterator[ProgressReport]:
@@ -41,6 +47,12 @@ class _NoReport:
     def message(self, line: str) -> None:
         pass
 
+    def note(self, words: str) -> None:
+        pass
+
+    def begin_at(self, draws: int) -> None:
+        pass
+
 
 class _BarReport:
     def __init__(self, bar: Any, total: int, chains: int) -> None:
@@ -48,6 +60,7 @@ class _BarReport:
         self._task = bar.add_task("sampling", total=total, note="compiling …")
         self._done, self._accepted, self._diverged = 0, 0.0, 0
         self._seconds = 0.0
+        self._words, self._before = "", 0
         bar.refresh()
 
     def __call__(self, info: Info, seconds: float) -> None:
@@ -58,12 +71,18 @@ class _BarReport:
         draws = self._done * self._chains
         rate = draws / self._seconds
         divergences = f"{self._diverged:,} divergent"
-        note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}"
-        self._bar.update(self._task, completed=self._done, note=note, refresh=True)
+        note = f"{rate:,.0f} draws/s · accept {self._accepted / draws:.2f} · {divergences}{self._words}"
+        self._bar.update(self._task, completed=self._before + self._done, note=note, refresh=True)
 
     def message(self, line: str) -> None:
         if line:
             self._bar.console.print(line, markup=False, highlight=False)
+
+    def note(self, words: str) -> None:
+        self._words = f" · {words}"
+
+    def begin_at(self, draws: int) -> None:
+        self._before = draws
 
 
 def _stderr_console() -> Any:

@@ -16,10 +16,15 @@ from mongepatch.metrics import Metric, Patch
 from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.checks import check_keep, check_residuals, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
-from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.interrupts import Interrupts
+from mongepatch.sampling.keeper import Keeper, StoreKeeper
+from mongepatch.sampling.long_runs import check_callback, draws_to_make, for_diagnosis, keeper_of
 from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.settings import settings_to_facts
+from mongepatch.sampling.until import Until
 from mongepatch.sampling.variables import kept_columns
+from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence
 from mongepatch.targets import Target
 from mongepatch.trajectories import Trajectory
 from mongepatch.validation import fraction, positive_number, whole_number
@@ -39,6 +44,13 @@ from mongepatch.warmup import (
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+_SETTINGS = (
+    *("residuals", "data_residuals", "whiten", "metric", "trajectory", "step_size", "target_acceptance", "kernel"),
+    *("draws", "warmup", "chains", "scheme", "init_spread", "init_per_chain", "dims", "coords", "keep"),
+    *("save_warmup", "thin", "until"),
+)
+"""Arguments that a run which goes on must have again; the seed and the starting point are kept as arrays."""
 
 
 def sample(
@@ -64,6 +76,10 @@ def sample(
     coords: Mapping[str, Sequence[Any]] | None = None,
     keep: Sequence[str] | None = None,
     save_warmup: bool = False,
+    thin: int = 1,
+    store: Any = None,
+    until: Until | None = None,
+    callback: Callback | None = None,
     progress: bool = True,
 ) -> "DataTree":
     """Draw from a density. All that is not given is found in warm-up.
@@ -109,6 +125,14 @@ def sample(
             the device, not stored and not diagnosed: with many chains or variables that saves time and memory.
         save_warmup: whether to keep the draws of warm-up, with the path of ε, α and acceptance, in the groups
             `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
+        thin: keep every so many draws of each chain, and none between them; the result has draws // thin.
+        store: where to write draws as they are made, so that memory does not grow with them and a run that was killed
+            can go on: a path such as "run.zarr", a URL, a store of zarr, or `Store(...)` with settings. The arrays of
+            the result are then read from it when they are used. See `resume` and `extend`.
+        until: `Until(ess=400, ...)` to stop as soon as diagnostics are good enough; `draws` is then the most of each
+            chain, unless `Until` says otherwise.
+        callback: a function that is called after every chunk of draws with a `RunStatus`: how many there are, the log
+            densities and the worst R̂.
         progress: whether to show a progress bar, and a line that says what was chosen.
 
     Returns:
@@ -118,14 +142,18 @@ def sample(
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
         are `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose, and why), `unstable_fraction`
         (of draws at the end of warm-up, those at which steps in a constant metric are unstable), `tuning_steps`,
-        `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), and `warmup_time` and
-        `sampling_time` in seconds, compilation excluded.
+        `thin`, `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together), `warmup_time` and
+        `sampling_time` in seconds, compilation excluded, and `interrupted`, which is 1 for a run that Ctrl-C ended. The
+        group `state` is what `extend` goes on from.
 
     Raises:
         LogDensityError: the density cannot be sampled.
         ParameterError: the starting point is missing or is no pytree of real numbers.
         MetricError: the metric does not fit the parameters.
         SettingError: a number is out of range.
+        StoreError: the store cannot be written, or holds a run already.
+        SamplingInterrupted: Ctrl-C in warm-up. After it, Ctrl-C ends the run and returns the draws so far; a second one
+            stops at once.
 
     Example:
         >>> def logdensity(p):  # theta ~ N(0, exp(v)), v ~ N(0, 1)
@@ -134,14 +162,18 @@ def sample(
         >>> tree["posterior"]["v"].shape
         (4, 500)
     """
+    settings = {name: value for name, value in locals().items() if name in _SETTINGS}
     kernel = parse_kernel(kernel, scheme)
     options = _Options(
-        draws=whole_number("draws", draws),
+        draws=draws_to_make(draws, thin, until),
         warmup=whole_number("warmup", warmup, least=0),
         step_size=None if step_size is None else positive_number("step_size", step_size),
         acceptance=None if target_acceptance is None else fraction("target_acceptance", target_acceptance),
         save_warmup=save_warmup,
         progress=progress,
+        thin=thin,
+        until=until,
+        callback=check_callback(callback),
     )
     prepared = prepare(
         target,
@@ -175,8 +207,8 @@ def sample(
         if prepared.whitening is None or whiten is True:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    tree = _run(run, options)
-    paragraph = diagnose(tree)
+    tree, ending = _run(run, options, keeper_of(store, run, options, settings_to_facts(settings, target)))
+    paragraph = " ".join(filter(None, (ending, diagnose(for_diagnosis(tree)))))
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=2)
     return tree
@@ -245,34 +277,57 @@ class _Options(NamedTuple):
     progress: bool
     keep: frozenset[str] | None = None
     """Names of the variables to keep; None for all."""
+    thin: int = 1
+    until: Until | None = None
+    callback: Callback | None = None
+
+    @property
+    def watches(self) -> bool:
+        """Whether somebody looks at diagnostics while the run goes on."""
+        return self.until is not None or self.callback is not None
 
 
-def _run(run: _Run, options: _Options) -> "DataTree":
-    """Warm up, draw, and gather the result."""
-    prepared = run.prepared
-    with progress_report(options.warmup + options.draws, prepared.chains, show=options.progress) as report:
-        runner = Runner(prepared.keys.run, prepared.density, run.kernel, report)
-        state = WarmupState.begin(
-            runner,
-            run.points,
-            run.tuning,
-            prepared.keys.tune,
-            step_size=options.step_size,
-            acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
-            fixed_acceptance=options.acceptance is not None,
-            keep=options.save_warmup,
-        )
-        choice = warm_up(state, run.to_find, options.warmup)
+def _run(run: _Run, options: _Options, keeper: Keeper) -> tuple["DataTree", str]:
+    """Warm up, draw, and gather the result; also say how it ended, where it did not end as it was asked to."""
+    total, stored = options.warmup + options.draws, isinstance(keeper, StoreKeeper)
+    with (
+        Interrupts() as interrupts,
+        keeper,
+        progress_report(total, run.prepared.chains, show=options.progress) as bar,
+    ):
+        report = WatchedReport(bar, options.callback, interrupts, total=total, stored=stored)
+        runner = keeper.runner(report, interrupts)
+        state, choice, warmup_time = keeper.restored(runner) or _warm_up(run, options, runner)
         report.message(choice.line)
-        warmup_time = runner.seconds
-        columns = kept_columns(prepared.target, options.keep)
-        _, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
-    attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
-    return to_datatree(record, state.kept, prepared.target, attrs, options.keep)
+        attributes = partial(_attributes, state, choice, options, warmup_time)
+        keeper.begin(state, choice, warmup_time, attributes(0.0))
+        report.begin_draws(options.warmup + keeper.made)
+        columns = kept_columns(run.prepared.target, options.keep)
+        ending = make_draws(runner, state, keeper, report, interrupts, columns)
+        tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
+    if stored and ending.interrupted:
+        interrupts.deliver()
+    return tree, sentence(ending, keeper, options.until)
+
+
+def _warm_up(run: _Run, options: _Options, runner: Runner) -> tuple[WarmupState, Choice, float]:
+    """What warm-up found, and how long it took."""
+    state = WarmupState.begin(
+        runner,
+        run.points,
+        run.tuning,
+        run.prepared.keys.tune,
+        step_size=options.step_size,
+        acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
+        fixed_acceptance=options.acceptance is not None,
+        keep=options.save_warmup,
+    )
+    choice = warm_up(state, run.to_find, options.warmup)
+    return state, choice, runner.seconds
 
 
 def _attributes(
-    state: WarmupState, choice: Choice, warmup: int, warmup_time: float, sampling_time: float
+    state: WarmupState, choice: Choice, options: _Options, warmup_time: float, sampling_time: float
 ) -> dict[str, Any]:
     """Attributes of the groups of a result."""
     metric, trajectory = state.tuning.metric, state.tuning.trajectory
@@ -280,7 +335,8 @@ def _attributes(
         "sampling_time": sampling_time,
         "warmup_time": warmup_time,
         "warmup_n_grad": state.n_grad,
-        "tuning_steps": warmup,
+        "tuning_steps": options.warmup,
+        "thin": options.thin,
         "kernel": state.runner.kernel.name,
         "metric": type(metric).__name__,
         "trajectory": "none" if trajectory is None else type(trajectory).__name__,

@@ -106,7 +106,8 @@ def create_layout(files: Files, tree: "DataTree", growing: Collection[str], chun
                 sizes = tuple(rows if dim == "draw" else max(1, size) for dim, size in values.sizes.items())
                 encoding.setdefault(f"/{name}", {})[str(variable)] = {"chunks": sizes, "compressors": compressors}
     memory = ZarrFiles(storage.MemoryStore(), "memory")
-    tree.map_over_datasets(_with_texts).to_zarr(memory.zarr_store(), encoding=encoding, consolidated=False, zarr_format=3)
+    described = tree.map_over_datasets(_with_texts)
+    described.to_zarr(memory.zarr_store(), encoding=encoding, consolidated=False, zarr_format=3)
     names = memory.names("")
     documents: dict[str, dict[str, Any]] = {}
     for name in names:

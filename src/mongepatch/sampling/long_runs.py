@@ -1,0 +1,59 @@
+"""What `sample` asks before and after a run that is stored, thinned or ended by its diagnostics."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from mongepatch.errors import SettingError
+from mongepatch.sampling.keeper import Continued, Keeper, StoreKeeper
+from mongepatch.sampling.settings import Store
+from mongepatch.sampling.until import Until
+from mongepatch.validation import whole_number
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+_MOST_DIAGNOSED = 20_000
+"""Draws of each chain that diagnostics look at; of more, so many evenly spaced ones."""
+_MOST_STATISTICS = 4_000_000
+"""Draws of all chains whose statistics are looked at; of more, the last."""
+
+
+def draws_to_make(draws: Any, thin: Any, until: Any) -> int:
+    """The most draws of each chain to make, thinned out ones included."""
+    if until is not None and not isinstance(until, Until):
+        raise SettingError(f"until must be an mp.Until, such as mp.Until(ess=400); it is {until!r}.")
+    draws, thin = whole_number("draws", draws), whole_number("thin", thin)
+    most = draws if until is None or until.max_draws is None else until.max_draws
+    if most < thin:
+        raise SettingError(f"thin={thin} keeps none of {most} draws: draws must be at least thin.")
+    return most
+
+
+def check_callback(callback: Any) -> Any:
+    """The callback; raise unless it is a function."""
+    if callback is not None and not callable(callback):
+        raise SettingError(f"callback must be a function of a RunStatus; it is {callback!r}.")
+    return callback
+
+
+def keeper_of(store: Any, run: Any, options: Any, settings: Mapping[str, Any]) -> Keeper:
+    """Where draws go: a `Continued` run says so itself."""
+    if isinstance(store, Continued):
+        if store.store is None:
+            return Keeper(run, options, settings, store)
+        how = Store(store.store.files.words, **store.begun.facts["store"])
+        return StoreKeeper(run, options, settings, store, how)
+    if store is None:
+        return Keeper(run, options, settings, None)
+    return StoreKeeper(run, options, settings, None, store if isinstance(store, Store) else Store(store))
+
+
+def for_diagnosis(tree: "DataTree") -> "DataTree":
+    """Of a long run, a part that can be diagnosed in little memory: variables thinned out, the last statistics."""
+    chains, draws = tree["sample_stats"].sizes["chain"], tree["sample_stats"].sizes["draw"]
+    most = max(1, _MOST_STATISTICS // chains)
+    if draws <= _MOST_DIAGNOSED and draws <= most:
+        return tree
+    posterior = tree["posterior"].to_dataset().isel(draw=slice(None, None, -(-draws // _MOST_DIAGNOSED)))
+    statistics = tree["sample_stats"].to_dataset().isel(draw=slice(-most, None))
+    return type(tree).from_dict({"posterior": posterior, "sample_stats": statistics})
