@@ -1,5 +1,6 @@
 """Where the draws of a run go, in memory or into a store, and what is kept with them so that it can go on."""
 
+import math
 import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +36,7 @@ from mongepatch.warmup import Choice, WarmupState
 if TYPE_CHECKING:
     from xarray import DataTree
 
-_PENDING_BYTES = 32 * 2**20
+_PENDING_BYTES = 16 * 2**20
 """How much may wait to be written."""
 GROUPS = ("posterior", "sample_stats")
 
@@ -106,6 +107,11 @@ class Keeper:
     def has_draws(self) -> bool:
         """Whether there is a draw to return."""
         return self.made >= self.options.thin
+
+    @property
+    def next_write(self) -> float:
+        """The number of draws at which what there is should be written."""
+        return math.inf
 
     def restored(self, runner: Runner) -> Restored | None:
         """What warm-up found, where the run goes on after it; None where warm-up is to be made, or repeated."""
@@ -202,7 +208,7 @@ class StoreKeeper(Keeper):
             self.store = RunStore.create(files_at(how.location), self._begun.arrays, facts)
         else:
             self.store = continued.store
-        self._written, self._bytes = time.monotonic(), 0
+        self._written, self._bytes, self._stop = time.monotonic(), 0, math.inf
 
     def __exit__(self, *_: object) -> None:
         self.store.close()
@@ -210,6 +216,13 @@ class StoreKeeper(Keeper):
     def runner(self, report: Report, interrupts: Interrupts) -> Runner:
         """Makes the draws; those of warm-up are stored until warm-up is over."""
         return JournaledRunner(self._parts_of_runner, report, self.store, self._how.seconds, interrupts)
+
+    @property
+    def next_write(self) -> float:
+        """The end of the next chunk of the store, which is then written whole and only once."""
+        rows = (self.store.chunk_draws or 0) * self.options.thin
+        self._stop = (self.made // rows + 1) * rows if rows else math.inf
+        return self._stop
 
     def begin(self, state: WarmupState, choice: Choice, warmup_time: float, attrs: Mapping[str, Any]) -> None:
         """Take what warm-up found."""
@@ -222,7 +235,9 @@ class StoreKeeper(Keeper):
         before = len(self._parts)
         super().add(rows, points, policy)
         self._bytes += sum(leaf.nbytes for part in self._parts[before:] for leaf in jax.tree.leaves(part))
-        if time.monotonic() - self._written > self._how.seconds or self._bytes > _PENDING_BYTES:
+        is_much = self._bytes > _PENDING_BYTES and not self.store.has_draws
+        is_due = time.monotonic() - self._written > self._how.seconds
+        if is_much or is_due or self.made == self._stop:
             self.write(points, policy)
 
     def write(self, points: Any, policy: Any) -> None:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mongepatch.errors import SettingError
 from mongepatch.sampling.keeper import Continued, Keeper, StoreKeeper
 from mongepatch.sampling.settings import Store
@@ -13,9 +15,9 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 _MOST_DIAGNOSED = 20_000
-"""Draws of each chain that diagnostics look at; of more, so many evenly spaced ones."""
-_MOST_STATISTICS = 4_000_000
-"""Draws of all chains whose statistics are looked at; of more, the last."""
+"""Draws of each chain whose variables are looked at."""
+_MOST_STATISTICS, _BLOCKS = 400_000, 100
+"""Draws of all chains whose statistics are looked at, and the number of blocks that they lie in."""
 
 
 def draws_to_make(draws: Any, thin: Any, until: Any) -> int:
@@ -49,11 +51,17 @@ def keeper_of(store: Any, run: Any, options: Any, settings: Mapping[str, Any]) -
 
 
 def for_diagnosis(tree: "DataTree") -> "DataTree":
-    """Of a long run, a part that can be diagnosed in little memory: variables thinned out, the last statistics."""
-    chains, draws = tree["sample_stats"].sizes["chain"], tree["sample_stats"].sizes["draw"]
-    most = max(1, _MOST_STATISTICS // chains)
-    if draws <= _MOST_DIAGNOSED and draws <= most:
+    """Of a long run, a part that can be diagnosed in little memory: blocks of draws, evenly spaced from first to last.
+
+    Statistics are those of whole blocks, since some compare neighbours. Of the variables there are fewer draws.
+    """
+    statistics = tree["sample_stats"].to_dataset()
+    chains, draws = statistics.sizes["chain"], statistics.sizes["draw"]
+    length = max(1, _MOST_STATISTICS // chains // _BLOCKS)
+    if draws <= max(_MOST_DIAGNOSED, length * _BLOCKS):
         return tree
-    posterior = tree["posterior"].to_dataset().isel(draw=slice(None, None, -(-draws // _MOST_DIAGNOSED)))
-    statistics = tree["sample_stats"].to_dataset().isel(draw=slice(-most, None))
-    return type(tree).from_dict({"posterior": posterior, "sample_stats": statistics})
+    starts = np.linspace(0, draws - length, _BLOCKS).astype(int)
+    chosen = (starts[:, None] + np.arange(length)).ravel()
+    fewer = chosen[:: -(-len(chosen) // _MOST_DIAGNOSED)]
+    parts = {"posterior": tree["posterior"].to_dataset().isel(draw=fewer), "sample_stats": statistics.isel(draw=chosen)}
+    return type(tree).from_dict(parts)

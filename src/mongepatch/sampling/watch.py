@@ -1,5 +1,6 @@
 """The draws of a run, chunk by chunk: somebody may watch, a signal may end it, and so may good diagnostics."""
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
@@ -106,7 +107,8 @@ def make_draws(
     if until is not None and until.is_reached(keeper.live.estimates()):
         return Ending(reached=True)
     while keeper.made < options.draws:
-        stop = options.draws if until is None else min(options.draws, next_look(keeper.made))
+        look = math.inf if until is None else next_look(keeper.made)
+        stop = int(min(options.draws, look, keeper.next_write))
         begun = runner.chunks(state.points, state.tuning, state.policy, stop - keeper.made, columns=columns)
         before = runner.seconds - keeper.seconds
         for points, policy, rows in begun:
@@ -123,12 +125,14 @@ def make_draws(
                 return Ending(interrupted=True, reached=None if until is None else False)
             if until is not None and until.max_time is not None and keeper.seconds >= until.max_time:
                 return Ending(reached=until.is_reached(keeper.live.estimates()))
-        if until is not None:
+            if keeper.next_write < stop:  # a store's first draws have told how long its chunks are
+                break
+        if until is not None and keeper.made == look:
             found = keeper.live.estimates()
             report.note(until.words(found, keeper.seconds / keeper.made, keeper.made))
             if until.is_reached(found):
                 return Ending(reached=True)
-    return Ending(reached=None if until is None else False)
+    return Ending(reached=None if until is None else until.is_reached(keeper.live.estimates()))
 
 
 def sentence(ending: Ending, keeper: Keeper, until: Until | None) -> str:

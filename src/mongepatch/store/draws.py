@@ -92,21 +92,19 @@ class DrawArrays:
 
     def _end_chunk(self) -> None:
         number = self.draws // self.chunk_draws - 1
-        sums = {}
-        for array in self._arrays:
-            content = self._zstd.encode(_little(self._buffers[array.path]))
-            self._files.write(array.key(number), content)
-            sums[array.path] = digest(content)
+        contents = {array: self._zstd.encode(_little(self._buffers[array.path])) for array in self._arrays}
+        self._files.write_all({array.key(number): content for array, content in contents.items()})
+        sums = {array.path: digest(content) for array, content in contents.items()}
         self._files.write(_SUMS.format(number), pack({}, {"sums": sums, "chunk": number}))
         self._chain, self._last = _chained(self._chain, sums), {}
 
     def _write_last(self) -> None:
         number, rest = divmod(self.draws, self.chunk_draws)
         if rest:
-            for array in self._arrays:
-                buffer = self._buffers[array.path]
-                self._files.write(array.key(number), self._zstd.encode(_little(buffer)))
-                self._last[array.path] = digest(_bytes(array.head(buffer, rest)))
+            buffers = {array: self._buffers[array.path] for array in self._arrays}
+            contents = {array.key(number): self._zstd.encode(_little(buffer)) for array, buffer in buffers.items()}
+            self._files.write_all(contents)
+            self._last = {array.path: digest(_bytes(array.head(buffer, rest))) for array, buffer in buffers.items()}
 
     def _check_chunk(self, number: int) -> None:
         name = _SUMS.format(number)

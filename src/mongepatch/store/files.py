@@ -4,12 +4,16 @@ import contextlib
 import errno
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
 from mongepatch._extras import require
 from mongepatch.errors import SettingError, StoreError
+
+_WRITERS = 8
+"""Files that are written at the same time."""
 
 
 class Files(Protocol):
@@ -24,6 +28,9 @@ class Files(Protocol):
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file, or leave it as it was."""
+
+    def write_all(self, contents: Mapping[str, bytes]) -> None:
+        """Write several files at the same time."""
 
     def delete(self, name: str) -> None:
         """Delete a file, where there is one."""
@@ -97,6 +104,11 @@ class Folder:
                 with contextlib.suppress(OSError):
                     os.unlink(temporary)
 
+    def write_all(self, contents: Mapping[str, bytes]) -> None:
+        """Write several files at the same time: each waits for the disk."""
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            list(pool.map(self.write, contents, contents.values()))
+
     def delete(self, name: str) -> None:
         """Delete a file."""
         with contextlib.suppress(OSError):
@@ -133,6 +145,11 @@ class ZarrFiles:
     def write(self, name: str, content: bytes) -> None:
         """Write a file, as atomically as the location does it."""
         self._run(self._store.set(name, self._buffers.default_buffer_prototype().buffer.from_bytes(content)))
+
+    def write_all(self, contents: Mapping[str, bytes]) -> None:
+        """Write several files at the same time: a location may be far away."""
+        with ThreadPoolExecutor(_WRITERS) as pool:
+            list(pool.map(self.write, contents, contents.values()))
 
     def delete(self, name: str) -> None:
         """Delete a file."""

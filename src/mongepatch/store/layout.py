@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
 METADATA = "zarr.json"
-_CHUNK_BYTES, _MOST_CHUNK_DRAWS = 4 * 2**20, 16_384
-"""How much of an array a chunk may hold."""
+_CHUNK_BYTES, _MOST_CHUNK_DRAWS = 16 * 2**20, 16_384
+"""How much the chunks of all arrays may hold together."""
 
 
 class GrowingArray(NamedTuple):
@@ -136,12 +136,12 @@ def _with_texts(dataset: "Dataset") -> "Dataset":
 
 
 def _chunk_draws(tree: "DataTree", growing: Collection[str]) -> int:
-    """Draws of which the largest array takes a few megabytes: a power of two."""
+    """Draws that take some megabytes in all arrays together: a power of two."""
     sizes = [
         values.dtype.itemsize * math.prod(size for dim, size in values.sizes.items() if dim != "draw")
         for name in growing
         for values in tree[name].variables.values()
         if "draw" in values.dims
     ]
-    most = max(1, min(_MOST_CHUNK_DRAWS, _CHUNK_BYTES // max([1, *sizes])))
+    most = max(1, min(_MOST_CHUNK_DRAWS, _CHUNK_BYTES // max(1, sum(sizes))))
     return int(1 << (most.bit_length() - 1))

@@ -99,6 +99,11 @@ class RunStore:
         """Draws of each chain in the store."""
         return 0 if self._draws is None else self._draws.draws
 
+    @property
+    def chunk_draws(self) -> int | None:
+        """Draws of a chunk of the arrays, once there are some."""
+        return None if self._draws is None else self._draws.chunk_draws
+
     def add_entry(self, arrays: Arrays, facts: Facts) -> None:
         """Store a part of the warm-up, and a checkpoint that it is there."""
         content = pack(arrays, facts)
@@ -132,9 +137,9 @@ class RunStore:
         layout = create_layout(self.files, tree, growing, chunk_draws)
         self.tuned = tuned
         self._layout, self._draws = layout, DrawArrays(self.files, layout)
-        for name, content in ((TUNED, pack(*tuned)), (LAYOUT, pack({}, layout._asdict()))):
-            self.files.write(name, content)
-            self._references[name] = digest(content)
+        contents = {TUNED: pack(*tuned), LAYOUT: pack({}, layout._asdict())}
+        self.files.write_all(contents)
+        self._references |= {name: digest(content) for name, content in contents.items()}
 
     def append(self, values: Arrays, state: Arrays, facts: Facts) -> None:
         """Store draws, [chain, draw, ...] by the path of their array, and a checkpoint; while the caller goes on."""
