@@ -26,7 +26,9 @@ def density(x):
 
 def begin_or_resume(path, pause=0.0, seconds=1e-6):
     def wait(status):
-        time.sleep(pause)
+        if pause:
+            print(status.draws, flush=True)
+            time.sleep(pause)
 
     if (Path(path) / "_mongepatch" / "run").exists():
         return mp.resume(path, density, callback=wait, progress=False)

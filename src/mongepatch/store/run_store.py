@@ -6,7 +6,7 @@ it; what comes after the last checkpoint is written again.
 
 import contextlib
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -116,18 +116,19 @@ class RunStore:
 
         self._submit(write)
 
-    def read_entries(self) -> Iterator[Container]:
+    def read_entries(self) -> list[Container]:
         """All parts of the warm-up; raise where one is not what was written."""
+        contents = {}
         found = START
         for number in range(self.entries):
             name = _ENTRY.format(number)
-            content = self.files.read(name)
-            if content is None:
-                raise DamagedStoreError(f"{self.files.words}/{name} is missing: warm-up cannot go on without it.")
-            found = digest((found + digest(content)).encode())
-            yield unpack(content, f"{self.files.words}/{name}")
+            contents[name] = _content(self.files, name)
+            found = digest((found + digest(contents[name])).encode())
         if found != self._entries_sum:
-            raise DamagedStoreError(f"The files of warm-up in {self.files.words} are not those of its checkpoint.")
+            raise DamagedStoreError(
+                f"The files of warm-up in {self.files.words} are not those of its checkpoint: one is damaged."
+            )
+        return [unpack(content, f"{self.files.words}/{name}") for name, content in contents.items()]
 
     def begin_draws(
         self, tuned: Container, tree: "DataTree", growing: Collection[str], chunk_draws: int | None = None
