@@ -221,7 +221,7 @@ def test_pymcs_habits_work():
     with model:
         tree = mp.sample_pymc(draws=20, tune=0, random_seed=3, **options)
     same = mp.sample(mp.from_pymc(model), draws=20, warmup=0, seed=3, **options)
-    assert set(tree.children) == {"posterior", "sample_stats", "observed_data", "constant_data"}
+    assert set(tree.children) == {"posterior", "sample_stats", "observed_data", "constant_data", "state"}
     np.testing.assert_array_equal(tree["posterior"]["theta"], same["posterior"]["theta"])
     assert tree["posterior"]["effect"].sel(school="B").shape == (4, 20)
     assert tree["constant_data"]["sigma"].dims == ("school",)

@@ -2,8 +2,8 @@
 
 import math
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
 import numpy as np
@@ -13,7 +13,6 @@ from mongepatch.sampling.identity import check_identity, identity_of
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.journal import JournaledRunner
 from mongepatch.sampling.live import LiveDiagnostics
-from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared
 from mongepatch.sampling.settings import Store
 from mongepatch.sampling.snapshot import (
@@ -35,6 +34,8 @@ from mongepatch.warmup import Choice, WarmupState
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+Gather: TypeAlias = Callable[[Record, Sequence[Record], Mapping[str, Any]], "DataTree"]
 
 _PENDING_BYTES = 16 * 2**20
 """How much may wait to be written."""
@@ -67,11 +68,14 @@ class Keeper:
         run: the run, with its target, kernel, starting points and tuning parameters to begin with.
         options: options of the run.
         settings: arguments that the run was called with, as facts.
+        gather: makes a tree from draws, those of warm-up, and attributes.
         continued: the run that goes on, if it does.
     """
 
-    def __init__(self, run: Any, options: Any, settings: Mapping[str, Any], continued: Continued | None) -> None:
-        self.run, self.options, self._continued = run, options, continued
+    def __init__(
+        self, run: Any, options: Any, settings: Mapping[str, Any], gather: Gather, continued: Continued | None
+    ) -> None:
+        self.run, self.options, self._gather, self._continued = run, options, gather, continued
         prepared: Prepared = run.prepared
         self.live = LiveDiagnostics()
         self.made, self.seconds = 0, 0.0
@@ -182,9 +186,8 @@ class Keeper:
 
     def finish(self, state: WarmupState, attrs: Mapping[str, Any]) -> "DataTree":
         """The result."""
-        target, keep = self.run.prepared.target, self.options.keep
         parts, self._parts = self._parts, []
-        tree = to_datatree(joined(parts), self._kept, target, attrs, keep)
+        tree = self._gather(joined(parts), self._kept, attrs)
         assert self._tuned is not None  # begin comes first
         return with_state(tree, self._begun, self._tuned, self._state(state.points, state.policy))
 
@@ -199,9 +202,15 @@ class StoreKeeper(Keeper):
     """Draws that are written to a store as they are made."""
 
     def __init__(
-        self, run: Any, options: Any, settings: Mapping[str, Any], continued: Continued | None, how: Store
+        self,
+        run: Any,
+        options: Any,
+        settings: Mapping[str, Any],
+        gather: Gather,
+        continued: Continued | None,
+        how: Store,
     ) -> None:
-        super().__init__(run, options, settings, continued)
+        super().__init__(run, options, settings, gather, continued)
         self._how = how
         if continued is None or continued.store is None:
             facts = {**self._begun.facts, "store": how.settings}
@@ -245,15 +254,15 @@ class StoreKeeper(Keeper):
         if not self._parts:
             return
         parts, self._parts, self._bytes, self._written = self._parts, [], 0, time.monotonic()
-        target, keep = self.run.prepared.target, self.options.keep
         if not self.store.has_draws:
             first = jax.tree.map(lambda array: array[:1], concatenated(parts[:1]))
-            tree = to_datatree(joined([first]), self._kept, target, self._attrs, keep)
+            tree = self._gather(joined([first]), self._kept, self._attrs)
             self._kept = []
             assert self._tuned is not None  # begin comes first
             self.store.begin_draws(self._tuned, self._converted(tree), GROUPS, self._how.chunk_draws)
         record = joined(parts)
-        groups = {"posterior": variables(record.position, target, keep), "sample_stats": record.stats}
+        made = variables(record.position, self.run.prepared.target, self.options.keep)
+        groups = {"posterior": made, "sample_stats": record.stats}
         values = {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
         self.store.append(values, *self._state(points, policy))
 

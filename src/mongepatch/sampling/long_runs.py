@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mongepatch.errors import SettingError
-from mongepatch.sampling.keeper import Continued, Keeper, StoreKeeper
+from mongepatch.sampling.keeper import Continued, Gather, Keeper, StoreKeeper
 from mongepatch.sampling.settings import Store
 from mongepatch.sampling.until import Until
 from mongepatch.validation import whole_number
@@ -38,16 +38,17 @@ def check_callback(callback: Any) -> Any:
     return callback
 
 
-def keeper_of(store: Any, run: Any, options: Any, settings: Mapping[str, Any]) -> Keeper:
+def keeper_of(store: Any, run: Any, options: Any, settings: Mapping[str, Any], gather: Gather) -> Keeper:
     """Where draws go: a `Continued` run says so itself."""
     if isinstance(store, Continued):
         if store.store is None:
-            return Keeper(run, options, settings, store)
+            return Keeper(run, options, settings, gather, store)
         how = Store(store.store.files.words, **store.begun.facts["store"])
-        return StoreKeeper(run, options, settings, store, how)
+        return StoreKeeper(run, options, settings, gather, store, how)
     if store is None:
-        return Keeper(run, options, settings, None)
-    return StoreKeeper(run, options, settings, None, store if isinstance(store, Store) else Store(store))
+        return Keeper(run, options, settings, gather, None)
+    how = store if isinstance(store, Store) else Store(store)
+    return StoreKeeper(run, options, settings, gather, None, how)
 
 
 def for_diagnosis(tree: "DataTree") -> "DataTree":

@@ -57,8 +57,8 @@ def resume(
             (`DamagedStoreError`), or it is a run of another target or version (`OtherRunError`).
 
     Example:
-        >>> tree = mp.sample(mp.targets.banana(), draws=200, store="run.zarr", progress=False)
-        >>> tree = mp.resume("run.zarr", mp.targets.banana())
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=200, store="run.zarr", progress=False)
+        >>> tree = mp.resume("run.zarr", mp.targets.banana(), progress=False)
     """
     return _go_on(_reopened(store), target, init, settings, {"callback": callback, "progress": progress})
 
@@ -94,8 +94,8 @@ def extend(
         ParameterError: the result has no group `state`, from which it could go on.
 
     Example:
-        >>> tree = mp.sample(mp.targets.banana(), draws=200, progress=False)
-        >>> tree = mp.extend(tree, mp.targets.banana(), draws=300)
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=200, progress=False)
+        >>> tree = mp.extend(tree, mp.targets.banana(), draws=300, progress=False)
         >>> tree["posterior"].sizes["draw"]
         500
     """

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import jax
 
 from mongepatch._typing import LogDensity, PyTree, Scalar
-from mongepatch.chains import Runner, Tuning
+from mongepatch.chains import Record, Runner, Tuning
 from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
@@ -19,6 +19,7 @@ from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.keeper import Keeper, StoreKeeper
 from mongepatch.sampling.long_runs import check_callback, draws_to_make, for_diagnosis, keeper_of
+from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.settings import settings_to_facts
@@ -207,7 +208,8 @@ def sample(
         if prepared.whitening is None or whiten is True:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    tree, ending = _run(run, options, keeper_of(store, run, options, settings_to_facts(settings, target)))
+    keeper = keeper_of(store, run, options, settings_to_facts(settings, target), partial(_gather, run, options))
+    tree, ending = _run(run, options, keeper)
     paragraph = " ".join(filter(None, (ending, diagnose(for_diagnosis(tree)))))
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=2)
@@ -324,6 +326,13 @@ def _warm_up(run: _Run, options: _Options, runner: Runner) -> tuple[WarmupState,
     )
     choice = warm_up(state, run.to_find, options.warmup)
     return state, choice, runner.seconds
+
+
+def _gather(
+    run: _Run, options: _Options, record: Record, warmup: Sequence[Record], attrs: Mapping[str, Any]
+) -> "DataTree":
+    """A tree from draws, and those of warm-up where they are kept; for a store, from the first draw alone."""
+    return to_datatree(record, warmup, run.prepared.target, attrs, options.keep)
 
 
 def _attributes(

@@ -26,7 +26,8 @@ class Store:
         chunk_draws: draws of a chunk of an array; by default as many as make a few megabytes.
 
     Example:
-        >>> tree = mp.sample(mp.targets.banana(), store=mp.Store("run.zarr", dtype="float32"), progress=False)
+        >>> store = mp.Store("run.zarr", dtype="float32")
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, store=store, progress=False)
     """
 
     location: Any

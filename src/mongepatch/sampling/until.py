@@ -26,7 +26,7 @@ class Until:
         max_time: seconds of sampling after which to stop in any case, warm-up and compilation excluded.
 
     Example:
-        >>> tree = mp.sample(mp.targets.banana(), until=mp.Until(ess=400, max_draws=20_000), progress=False)
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, until=mp.Until(ess=400, max_draws=9000), progress=False)
     """
 
     ess: float = 400.0

@@ -27,7 +27,9 @@ def open_store(location: Any) -> "DataTree":
         OtherRunError: the store has a format of another version.
 
     Example:
-        >>> tree = mp.open_store("run.zarr")
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=50, store="run.zarr", progress=False)
+        >>> mp.open_store("run.zarr")["posterior"].sizes["draw"]
+        50
     """
     files = files_at(location)
     store = RunStore.reopen(files, write=False)

@@ -23,6 +23,7 @@ from mongepatch.store.lock import locked
 if TYPE_CHECKING:
     from xarray import DataTree
 
+_FOLDER = "_mongepatch/"
 RUN, TUNED, LAYOUT = "_mongepatch/run", "_mongepatch/tuned", "_mongepatch/layout"
 _ENTRIES, _ENTRY = "_mongepatch/warmup/", "_mongepatch/warmup/{:06d}"
 Arrays = Mapping[str, np.ndarray]
@@ -56,15 +57,15 @@ class RunStore:
         resources = contextlib.ExitStack()
         with resources:
             resources.enter_context(locked(files))
-            if files.read(RUN) is not None or files.read(METADATA) is not None:
+            if not _is_free(files):
                 raise StoreError(
                     f'{files.words} holds a run already, which is not overwritten. mp.resume("{files.words}", target) '
                     f'ends one that was interrupted, mp.extend("{files.words}", target, draws=…) adds draws; or give '
                     "another name."
                 )
             store = cls(files, Container(dict(arrays), dict(facts)))
-            files.write(RUN, pack(arrays, facts))
             store._checkpoint({}, {})
+            files.write(RUN, pack(arrays, facts))  # with it, there is a run
             store._resources = resources.pop_all()
         return store
 
@@ -77,7 +78,7 @@ class RunStore:
             write: whether it goes on; then no other process may write to it.
         """
         if files.read(RUN) is None:
-            if files.names("_mongepatch/") in ([], ["_mongepatch/lock"]):
+            if _is_free(files):
                 raise StoreError(f"{files.words} holds no run.")
             raise DamagedStoreError(f"{files.words}/{RUN} is missing: without it the run cannot go on.")
         resources = contextlib.ExitStack()
@@ -239,6 +240,12 @@ class RunStore:
             _content(self.files, name, expected)
         self._draws = DrawArrays(self.files, self._layout)
         self._draws.restore(own["draws"])
+
+
+def _is_free(files: Files) -> bool:
+    """Whether a run may begin here: there is nothing, or one that was killed before it had begun."""
+    mine = {f"{_FOLDER}lock", f"{_FOLDER}checkpoint-0"}
+    return files.read(METADATA) is None and set(files.names(_FOLDER)) <= mine
 
 
 def _read(files: Files, name: str) -> Container:
