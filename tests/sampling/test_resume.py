@@ -156,7 +156,7 @@ def tuned(name):
             {"metric": mp.Monge(0.5), "trajectory": mp.NUTS(5)},
         ),
         "mmala": (mp.targets.banana(), None, {"warmup": 60}, {"metric": bend, "kernel": "mmala", "trajectory": None}),
-        "monge": (mp.targets.funnel(2), None, {"warmup": 400, "metric": "monge", "keep": ["v"]}, {}),
+        "monge": (mp.targets.funnel(2), None, {"warmup": 400, "metric": "monge", "keep": ["a"]}, {}),
     }[name]
 
 
