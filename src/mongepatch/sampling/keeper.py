@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 Gather: TypeAlias = Callable[[Record, Sequence[Record], Mapping[str, Any]], "DataTree"]
 
-_PENDING_BYTES = 16 * 2**20
+_PENDING_BYTES = 8 * 2**20
 """How much may wait to be written."""
 GROUPS = ("posterior", "sample_stats")
 

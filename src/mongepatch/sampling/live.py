@@ -123,22 +123,23 @@ class LiveDiagnostics:
         }
 
     def _accumulate(self, values: np.ndarray) -> None:
-        standard = (values - self._arrays["center"]) / self._arrays["scale"]
-        squared = standard**2
-        powers = np.stack([standard, squared, squared**2]).swapaxes(1, 2)  # [power, chain, draw, quantity]
-        while powers.shape[2]:
+        values -= self._arrays["center"]
+        values /= self._arrays["scale"]
+        while len(values):
             room = (2 * _BATCHES - self._full) * self._batch - self._partial
-            self._fill(powers[:, :, :room])
-            powers = powers[:, :, room:]
+            self._fill(values[:room])
+            values = values[room:]
             if self._full == 2 * _BATCHES:
                 self._merge()
 
-    def _fill(self, powers: np.ndarray) -> None:
+    def _fill(self, values: np.ndarray) -> None:
         """Add draws that fit into the batches that are left."""
-        starts = np.arange(self._batch - self._partial, powers.shape[2], self._batch)
-        sums = np.add.reduceat(powers, np.concatenate([[0], starts]), axis=2)
+        starts = np.concatenate([[0], np.arange(self._batch - self._partial, len(values), self._batch)])
+        squared = values**2
+        parts = [np.add.reduceat(powers, starts, axis=0) for powers in (values, squared, squared**2)]
+        sums = np.stack(parts).swapaxes(1, 2)  # [power, chain, batch, quantity]
         sums[:, :, 0] += self._arrays["partial"]
-        filled, self._partial = divmod(self._partial + powers.shape[2], self._batch)
+        filled, self._partial = divmod(self._partial + len(values), self._batch)
         self._arrays["sums"][:, :, self._full : self._full + filled] = sums[:, :, :filled]
         self._full += filled
         self._arrays["partial"] = sums[:, :, filled].copy() if self._partial else np.zeros_like(sums[:, :, 0])

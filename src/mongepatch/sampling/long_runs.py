@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_DIAGNOSED = 20_000
 """Draws of each chain whose variables are looked at."""
-_MOST_STATISTICS, _BLOCKS = 400_000, 100
+_MOST_STATISTICS, _BLOCKS = 200_000, 100
 """Draws of all chains whose statistics are looked at, and the number of blocks that they lie in."""
 
 

@@ -63,9 +63,8 @@ class DrawArrays:
 
     def finish(self) -> None:
         """The same for readers that look at single groups and arrays."""
-        for path in self._layout.documents:
-            if path:
-                self._files.write(f"{path}/{METADATA}", self._layout.metadata(path, self.draws))
+        paths = [path for path in self._layout.documents if path]
+        self._files.write_all({f"{path}/{METADATA}": self._layout.metadata(path, self.draws) for path in paths})
         self.publish()
 
     def restore(self, facts: Mapping[str, Any]) -> None:

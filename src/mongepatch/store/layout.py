@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xarray import Dataset, DataTree
 
 METADATA = "zarr.json"
-_CHUNK_BYTES, _MOST_CHUNK_DRAWS = 16 * 2**20, 16_384
+_CHUNK_BYTES, _MOST_CHUNK_DRAWS = 8 * 2**20, 16_384
 """How much the chunks of all arrays may hold together."""
 
 
@@ -118,13 +118,10 @@ def create_layout(files: Files, tree: "DataTree", growing: Collection[str], chun
             grows = group in growing and "draw" in (document.get("dimension_names") or ())
             documents[path] = document | ({"grows": True} if grows else {})
     folders = tuple(f"{path}/" for path, document in documents.items() if document.get("grows"))
-    static = {}
-    for name in names:
-        if name.rpartition("/")[2] != METADATA and not name.startswith(folders):
-            content = memory.read(name) or b""
-            files.write(name, content)
-            static[name] = digest(content)
-    return Layout(documents, static)
+    once = [name for name in names if name.rpartition("/")[2] != METADATA and not name.startswith(folders)]
+    contents = {name: memory.read(name) or b"" for name in once}
+    files.write_all(contents)
+    return Layout(documents, {name: digest(content) for name, content in contents.items()})
 
 
 def _with_texts(dataset: "Dataset") -> "Dataset":
