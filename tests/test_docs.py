@@ -19,12 +19,15 @@ def python_blocks(page):
     return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
-PAGES = ("README.md", "docs/metrics.md", "docs/samplers.md", "docs/data.md", "docs/numpyro.md", "docs/residuals.md")
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("metrics", "samplers", "data", "numpyro", "residuals", "long_runs")),
+)
 
 
 @pytest.mark.parametrize("page", slow_but(PAGES, "README.md"))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # runs are short
-def test_pages_run(page, monkeypatch):
+def test_pages_run(page, monkeypatch, tmp_path):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""
 
     def few(sampler, **most):
@@ -35,6 +38,7 @@ def test_pages_run(page, monkeypatch):
 
     monkeypatch.setattr(mp, "sample", few(mp.sample, draws=20, warmup=40))
     monkeypatch.setattr(mp.baselines, "nuts", few(mp.baselines.nuts, draws=20, warmup=40))
+    monkeypatch.chdir(tmp_path)  # one page writes a store
     namespace = {}
     for block in python_blocks(page):
         exec(re.sub(r"num_(warmup|samples)=\d+", r"num_\1=20", block), namespace)
