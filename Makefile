@@ -53,6 +53,8 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks gradients
 	$(BIN)/python -m benchmarks examples
 	$(BIN)/python -m benchmarks progress
+	$(BIN)/python -m benchmarks store
+	$(BIN)/python -m benchmarks until
 	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 
 clean:

@@ -190,6 +190,35 @@ def progress(
 
 
 @app.command()
+def store(
+    draws: Annotated[int, typer.Option(help="Draws of each of four chains of the long run.", min=10_000)] = 1_000_000,
+    rounds: Rounds = 5,
+) -> None:
+    """Memory of a long run with a store, and the time that a store and a callback add."""
+    from benchmarks.store import run
+
+    run(draws=draws, rounds=rounds)
+
+
+@app.command(hidden=True)
+def store_one(draws: Annotated[int, typer.Option(help="Draws of each of four chains.", min=1)]) -> None:
+    """One run of `store`, for which that command starts a fresh process."""
+    from benchmarks.store import print_peak_memory
+
+    print_peak_memory(draws)
+
+
+@app.command()
+def until(
+    seeds: Seeds = 200, ess: Annotated[float, typer.Option(help="Effective draws to stop at.", min=10)] = 400.0
+) -> None:
+    """The bias of a run that stops at the first good figure."""
+    from benchmarks.until import run
+
+    run(seeds=seeds, ess=ess)
+
+
+@app.command()
 def patches(
     draws: DrawsOfFour = 1000,
     seeds: Seeds = 3,

@@ -222,7 +222,7 @@ def test_pymcs_habits_work():
         tree = mp.sample_pymc(draws=20, tune=0, random_seed=3, **options)
     same = mp.sample(mp.from_pymc(model), draws=20, warmup=0, seed=3, **options)
     groups = tree.groups() if callable(tree.groups) else tree.children  # InferenceData up to PyMC 5
-    assert set(groups) == {"posterior", "sample_stats", "observed_data", "constant_data"}
+    assert set(groups) == {"posterior", "sample_stats", "observed_data", "constant_data", "state"}
     np.testing.assert_array_equal(tree["posterior"]["theta"], same["posterior"]["theta"])
     assert tree["posterior"]["effect"].sel(school="B").shape == (4, 20)
     assert tree["constant_data"]["sigma"].dims == ("school",)

@@ -22,14 +22,17 @@ def python_blocks(page):
 
 PAGES = (
     "README.md",
-    *(f"docs/{name}.md" for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow", "arguments")),
+    *(
+        f"docs/{name}.md"
+        for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow", "arguments", "long_runs")
+    ),
 )
 
 
 @pytest.mark.parametrize("page", slow_but(PAGES, "README.md"))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning", "ignore:Estimated shape")  # runs are short
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of arviz_stats.compare, with a new pandas
-def test_pages_run(page, monkeypatch):
+def test_pages_run(page, monkeypatch, tmp_path):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""
 
     def few(sampler, **most):
@@ -40,6 +43,7 @@ def test_pages_run(page, monkeypatch):
 
     monkeypatch.setattr(mp, "sample", few(mp.sample, draws=20, warmup=40))
     monkeypatch.setattr(mp.baselines, "nuts", few(mp.baselines.nuts, draws=20, warmup=40))
+    monkeypatch.chdir(tmp_path)  # one page writes a store
     namespace = {}
     for block in python_blocks(page):
         exec(re.sub(r"num_(warmup|samples)=\d+", r"num_\1=20", block), namespace)

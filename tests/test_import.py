@@ -85,6 +85,7 @@ mp.sample(lambda x: -x @ x, jnp.zeros(2), metric=mp.Euclidean(), trajectory=mp.S
         ("pymc", "import mongepatch as mp; mp.from_pymc(None)", "pymc"),
         pytest.param("pymc", "import mongepatch as mp; mp.sample_pymc()", "pymc", marks=pytest.mark.slow),
         ("httpstan", "import mongepatch as mp; mp.from_stan('parameters { real x; }')", "stan"),
+        ("zarr", SAMPLE.replace("draws=5", "draws=5, progress=False, store='no.zarr'"), "store"),
         ("matplotlib", "from mongepatch.demo import run_demo; run_demo(draws=10)", "plot"),
     ],
 )

@@ -7,15 +7,20 @@ from mongepatch._cache import use_compilation_cache
 from mongepatch._version import __version__
 from mongepatch.errors import (
     ArgumentError,
+    DamagedStoreError,
     DataError,
+    LockedStoreError,
     LogDensityError,
     MetricError,
     MissingExtraError,
     ModelError,
     MongepatchError,
+    OtherRunError,
     ParameterError,
+    SamplingInterrupted,
     SamplingWarning,
     SettingError,
+    StoreError,
 )
 
 if TYPE_CHECKING:
@@ -25,8 +30,9 @@ if TYPE_CHECKING:
     from mongepatch.integrators import Path, integrate
     from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
     from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
-    from mongepatch.sampling import sample
+    from mongepatch.sampling import RunStatus, Store, Until, extend, resume, sample
     from mongepatch.sampling.sample_pymc import sample_pymc
+    from mongepatch.store import open_store
     from mongepatch.targets import Target, residuals_of
     from mongepatch.trajectories import NUTS, Static
 
@@ -34,12 +40,14 @@ __all__ = [
     "NUTS",
     "Algorithm",
     "ArgumentError",
+    "DamagedStoreError",
     "DataError",
     "Dense",
     "Euclidean",
     "Failure",
     "Fisher",
     "Info",
+    "LockedStoreError",
     "LogDensityError",
     "Metric",
     "MetricError",
@@ -47,19 +55,26 @@ __all__ = [
     "ModelError",
     "Monge",
     "MongepatchError",
+    "OtherRunError",
     "ParameterError",
     "Patch",
     "Path",
+    "RunStatus",
+    "SamplingInterrupted",
     "SamplingWarning",
     "SettingError",
     "SoftAbs",
     "State",
     "Static",
+    "Store",
+    "StoreError",
     "Target",
+    "Until",
     "__version__",
     "baselines",
     "datasets",
     "explicit_rmhmc",
+    "extend",
     "from_numpyro",
     "from_pymc",
     "from_stan",
@@ -70,7 +85,9 @@ __all__ = [
     "lmc",
     "metrics",
     "mmala",
+    "open_store",
     "residuals_of",
+    "resume",
     "rmhmc",
     "sample",
     "sample_pymc",
@@ -86,8 +103,9 @@ _NAMES = {
     "integrators": ("Path", "integrate"),
     "kernels": ("Algorithm", "Failure", "Info", "State", "explicit_rmhmc", "lmc", "mmala", "rmhmc"),
     "metrics": ("Dense", "Euclidean", "Fisher", "Metric", "Monge", "Patch", "SoftAbs"),
-    "sampling": ("sample",),
+    "sampling": ("RunStatus", "Store", "Until", "extend", "resume", "sample"),
     "sampling.sample_pymc": ("sample_pymc",),
+    "store": ("open_store",),
     "targets": ("Target", "residuals_of"),
     "trajectories": ("NUTS", "Static"),
 }

@@ -1,4 +1,4 @@
-"""`mongepatch demo` and `mongepatch reproduce`."""
+"""`mongepatch sample`, `resume`, `summary`, `demo` and `reproduce`."""
 
 import os
 from pathlib import Path
@@ -41,6 +41,58 @@ def demo(
     from mongepatch.demo import run_demo
 
     run_demo(out, draws)
+
+
+StorePath = Annotated[str, typer.Argument(help="The store: a folder or a URL.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON on standard output.")]
+Progress = Annotated[bool, typer.Option(help="Show a progress bar.")]
+
+
+@app.command()
+def sample(
+    model: Annotated[str, typer.Argument(help="FILE.py:NAME of a target, or of a log density beside `init`.")],
+    store: Annotated[str, typer.Option(help="Where to write draws: a folder or a URL.")],
+    draws: Annotated[int, typer.Option(help="Draws of each chain.", min=1)] = 1000,
+    warmup: Annotated[int, typer.Option(help="Draws of warm-up of each chain.", min=0)] = 1000,
+    chains: Annotated[int, typer.Option(help="Number of chains.", min=1)] = 4,
+    seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
+    thin: Annotated[int, typer.Option(help="Keep every so many draws.", min=1)] = 1,
+    until: Annotated[str | None, typer.Option(help="Stop early, such as ess=400,rhat=1.01,max_time=3600.")] = None,
+    progress: Progress = True,
+    as_json: Json = False,
+) -> None:
+    """Sample a model of a file into a store. Exit code 3: interrupted, `resume` goes on; 4: `until` was not reached."""
+    from mongepatch.run_commands import sample_into
+
+    settings = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed, "thin": thin, "progress": progress}
+    raise typer.Exit(sample_into(model, store, until, settings, as_json=as_json))
+
+
+@app.command()
+def resume(
+    store: StorePath,
+    model: Annotated[
+        str | None, typer.Argument(help="FILE.py:NAME; by default what `sample` was called with on this machine.")
+    ] = None,
+    progress: Progress = True,
+    as_json: Json = False,
+) -> None:
+    """End a run that was interrupted or killed. Exit codes are those of `sample`."""
+    from mongepatch.run_commands import resume_from
+
+    raise typer.Exit(resume_from(store, model, progress=progress, as_json=as_json))
+
+
+@app.command()
+def summary(
+    store: StorePath,
+    html: Annotated[Path | None, typer.Option(help="File to write a page with plots to.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Means, intervals, effective sizes and R̂ of a store, whose checksums are compared first."""
+    from mongepatch.run_commands import summarize
+
+    summarize(store, html, as_json=as_json)
 
 
 class _ListsItems(TyperCommand):

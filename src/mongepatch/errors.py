@@ -33,12 +33,32 @@ class DataError(MongepatchError, OSError):
     """A dataset cannot be had, or a file is not what it should be."""
 
 
+class StoreError(MongepatchError, OSError):
+    """A store cannot be opened or written; draws that were complete stay in it."""
+
+
+class DamagedStoreError(StoreError):
+    """A file of a store is missing, or is not what was written; the file is named."""
+
+
+class LockedStoreError(StoreError):
+    """Another process writes to the store."""
+
+
+class OtherRunError(StoreError, ValueError):
+    """A store is of another model, other settings or another version than it is opened with."""
+
+
 class ModelError(MongepatchError, ValueError):
     """A model of a probabilistic programming language cannot be sampled; the site at fault is named."""
 
 
 class MissingExtraError(MongepatchError, ImportError):
     """An optional dependency is needed and not installed."""
+
+
+class SamplingInterrupted(KeyboardInterrupt):
+    """A run was interrupted before its first draw was kept; the message says how to go on."""
 
 
 class SamplingWarning(UserWarning):

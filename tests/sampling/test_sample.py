@@ -39,7 +39,7 @@ def normal(parameters):
 def test_tree_has_the_schema_of_arviz():
     tree = mp.sample(normal, {"mu": 0.0, "theta": jnp.zeros(3)}, **SETTINGS, draws=50, warmup=20, chains=3)
     assert isinstance(tree, xr.DataTree)
-    assert set(tree.children) == {"posterior", "sample_stats"}
+    assert set(tree.children) == {"posterior", "sample_stats", "state"}
     assert dict(tree["posterior"].sizes) == {"chain": 3, "draw": 50, "theta_dim_0": 3}
     assert set(tree["posterior"].data_vars) == {"mu", "theta"}
     stats = tree["sample_stats"]

@@ -2,6 +2,6 @@
 
 from mongepatch.chains.chunks import points_at
 from mongepatch.chains.draws import StepSizePolicy, Tuning
-from mongepatch.chains.runner import Record, Report, Runner
+from mongepatch.chains.runner import Record, Report, Runner, concatenated, joined
 
-__all__ = ["Record", "Report", "Runner", "StepSizePolicy", "Tuning", "points_at"]
+__all__ = ["Record", "Report", "Runner", "StepSizePolicy", "Tuning", "concatenated", "joined", "points_at"]

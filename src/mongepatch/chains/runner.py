@@ -1,6 +1,7 @@
 """Chains that move on, chunk by chunk, so that somebody can watch."""
 
 import time
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
@@ -53,7 +54,9 @@ class Runner:
     def __init__(self, key: PRNGKey, density: LogDensity, kernel: Kernel, report: Report) -> None:
         self.density, self.kernel = density, kernel
         self._key, self._report = key, report
-        self._done, self._count, self._program = 0, 1, ""
+        self.done = 0
+        """Draws of each chain so far, by whose numbers randomness is made."""
+        self._count, self._program = 1, ""
         self.seconds = 0.0
         """How long draws took, compilation excluded."""
 
@@ -79,8 +82,28 @@ class Runner:
         """
         kept: Record | None = None
         made = 0
+        chunks = self.chunks(points, tuning, policy, draws, internals=internals, columns=columns)
+        for points, policy, rows in chunks:  # noqa: B007  # the last ones are where chains end
+            kept = _keep(kept, rows, made, draws)
+            made += len(rows.position)
+        assert kept is not None  # there is at least one draw
+        return points, policy, kept
+
+    def chunks(
+        self,
+        points: Any,
+        tuning: Tuning,
+        policy: P,
+        draws: int,
+        *,
+        internals: bool = False,
+        columns: np.ndarray | None = None,
+    ) -> Iterator[tuple[Any, P, Record]]:
+        """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk."""
+        made = 0
         capacity = _capacity(points)
-        self._compile(points, tuning, policy)
+        if draws:
+            self._compile(points, tuning, policy)
         while made < draws:
             count = min(self._count, draws - made, capacity)
             started = time.perf_counter()
@@ -88,13 +111,11 @@ class Runner:
             elapsed = time.perf_counter() - started
             rows = _head(buffers, count, internals, columns)
             self._report(rows.info, elapsed)
-            kept = _keep(kept, rows, made, draws)
             made += count
-            self._done += count
+            self.done += count
             self.seconds += time.perf_counter() - started
             self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count))
-        assert kept is not None  # there is at least one draw
-        return points, policy, kept
+            yield points, policy, rows
 
     def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
         """Compile, and draw nothing, where the last chunk was another program's."""
@@ -108,7 +129,7 @@ class Runner:
             self._key,
             points,
             policy,
-            self._done,
+            self.done,
             count,
             self.density,
             tuning,
@@ -150,3 +171,15 @@ def _keep(kept: Record | None, rows: Record, first: int, draws: int) -> Record:
 
     placed: Record = jax.tree.map(place, kept, rows)
     return placed
+
+
+def concatenated(parts: Sequence[Record]) -> Record:
+    """Chunks as one, with the same axes (draw, chain)."""
+    whole: Record = jax.tree.map(lambda *arrays: np.concatenate(arrays), *parts)
+    return whole
+
+
+def joined(parts: Sequence[Record]) -> Record:
+    """Chunks as one record, with axes (chain, draw)."""
+    whole: Record = jax.tree.map(lambda array: np.ascontiguousarray(array.swapaxes(0, 1)), concatenated(parts))
+    return whole

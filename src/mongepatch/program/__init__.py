@@ -4,6 +4,7 @@ from mongepatch.program.compiling import jit, watch_compilation
 from mongepatch.program.constants import in_numpy
 from mongepatch.program.cost import ProgramCost, cost_of
 from mongepatch.program.density import check_density, trace_density
+from mongepatch.program.fingerprint import fingerprint_of_code, fingerprint_of_data
 from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
@@ -17,6 +18,8 @@ __all__ = [
     "TracedFunction",
     "check_density",
     "cost_of",
+    "fingerprint_of_code",
+    "fingerprint_of_data",
     "in_numpy",
     "jit",
     "map_rows",

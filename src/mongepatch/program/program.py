@@ -56,7 +56,7 @@ class _Code:
 
     def __init__(self, jaxpr: Any, treedef: Any) -> None:
         self.jaxpr, self.treedef = jaxpr, treedef
-        self._text, self._hidden = str(jaxpr), tuple(_hidden_arrays(jaxpr))
+        self._text, self._hidden = str(jaxpr), tuple(hidden_arrays(jaxpr))
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -96,11 +96,11 @@ def _without_unused(jaxpr: Any) -> tuple[Any, list[bool]]:
     return jaxpr.replace(eqns=kept[::-1], constvars=constvars), used
 
 
-def _hidden_arrays(jaxpr: Any) -> Iterator[Any]:
+def hidden_arrays(jaxpr: Any) -> Iterator[Any]:
     """Arrays that inner functions, such as ones under `jax.jit`, close over by themselves."""
     for equation in jaxpr.eqns:
         for parameter in equation.params.values():
             for inner in parameter if isinstance(parameter, tuple | list) else (parameter,):
                 if hasattr(inner, "eqns"):  # a traced function, with arrays of its own or without
                     yield from getattr(inner, "consts", ())
-                    yield from _hidden_arrays(inner)
+                    yield from hidden_arrays(inner)

@@ -30,6 +30,8 @@ class Keys(NamedTuple):
     start: PRNGKey
     run: PRNGKey
     tune: PRNGKey
+    whole: PRNGKey
+    """The one that all are made from."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,8 @@ def prepare(
     spread = float(number_at_least_zero("init_spread", spread))
     seed = secrets.randbits(31) if seed is None else seed
     key = _key_of(seed)
-    keys = Keys(*_split(key))
+    start, run, tune = _split(key)
+    keys = Keys(start, run, tune, key)
     if isinstance(target, Target) and target.coordinates is not None:
         target, whiten = target.coordinates.target, True
     is_draw = hasattr(init, "data_vars")

@@ -35,6 +35,12 @@ class ProgressReport(Report, Protocol):
     def message(self, line: str) -> None:
         """Print a line, unless it is empty."""
 
+    def note(self, words: str) -> None:
+        """Show words behind the bar from now on, such as how far a target is."""
+
+    def begin_at(self, draws: int) -> None:
+        """Count from so many draws of each chain, which were made before."""
+
 
 @contextmanager
 def progress_report(
@@ -71,7 +77,7 @@ class _Tally:
     """Draws so far, and how those of the present stage went."""
 
     def __init__(self, warmup: int, draws: int, chains: int) -> None:
-        self.total, self.done = warmup + draws, 0
+        self.total, self.done, self.words = warmup + draws, 0, ""
         self._warmup, self._chains = warmup, chains
         self.begin("warm-up" if warmup else "sampling")
 
@@ -90,15 +96,23 @@ class _Tally:
     @property
     def of_stage(self) -> str:
         """How many draws of the stage are made."""
-        of = self._warmup if self.stage == "warm-up" else self.total - self._warmup
-        return f"{self.done - self._first:,} of {of:,} draws"
+        if self.stage == "warm-up":
+            return f"{self.done:,} of {self._warmup:,} draws"
+        return f"{self.done - self._warmup:,} of {self.total - self._warmup:,} draws"
+
+    def begin_at(self, draws: int) -> None:
+        """Count from draws that were made before."""
+        self.done = draws
+        self.begin("sampling")
 
     @property
     def note(self) -> str:
         """Rate and acceptance; of draws that are kept, divergences too: those of warm-up do no harm."""
         draws = (self.done - self._first) * self._chains
         parts = [f"{draws / self._seconds:,.0f} draws/s", f"accept {self._accepted / draws:.2f}"]
-        return " · ".join([*parts, f"{self._diverged:,} divergent"] if self.stage == "sampling" else parts)
+        if self.stage == "sampling":
+            parts.append(f"{self._diverged:,} divergent")
+        return " · ".join([*parts, self.words] if self.words else parts)
 
 
 class _Silent:
@@ -122,6 +136,12 @@ class _Silent:
             if self._talks:
                 print(line, file=sys.stderr)
 
+    def note(self, words: str) -> None:
+        pass
+
+    def begin_at(self, draws: int) -> None:
+        pass
+
 
 class _TextReport(_Silent):
     """A line of text for each stage and for each sampler that is compiled, and one every few seconds."""
@@ -143,6 +163,12 @@ class _TextReport(_Silent):
     def begin_sampling(self) -> None:
         self._tally.begin("sampling")
         self._last = -_TEXT_SECONDS  # its first draws are worth a line
+
+    def note(self, words: str) -> None:
+        self._tally.words = words
+
+    def begin_at(self, draws: int) -> None:
+        self._tally.begin_at(draws)
 
     def message(self, line: str) -> None:
         if line:
@@ -184,6 +210,12 @@ class _BarReport:
             _LOG.info(line)
             if self._talks:
                 self._bar.console.print(line, markup=False, highlight=False)
+
+    def note(self, words: str) -> None:
+        self._tally.words = words
+
+    def begin_at(self, draws: int) -> None:
+        self._tally.begin_at(draws)
 
     def _show(self, note: str) -> None:
         tally = self._tally

@@ -11,7 +11,7 @@ import numpy as np
 from mongepatch._groups import group_of, with_groups
 from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity, PyTree, Scalar
-from mongepatch.chains import Runner, Tuning
+from mongepatch.chains import Record, Runner, Tuning
 from mongepatch.coordinates.batches import in_model
 from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
@@ -21,11 +21,17 @@ from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.advice import Situation
 from mongepatch.sampling.checks import check_keep, check_residuals, check_smooth, check_warmup, traced_residuals
 from mongepatch.sampling.diagnostics import diagnose
+from mongepatch.sampling.interrupts import Interrupts
+from mongepatch.sampling.keeper import Keeper
+from mongepatch.sampling.long_runs import check_callback, draws_to_make, for_diagnosis, is_stored, keeper_of
 from mongepatch.sampling.output import to_datatree
 from mongepatch.sampling.prepare import Prepared, prepare
 from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.settings import settings_to_facts
 from mongepatch.sampling.tuning import FoundTuning, tuning_group
+from mongepatch.sampling.until import Until
 from mongepatch.sampling.variables import kept_columns
+from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence
 from mongepatch.targets import Target
 from mongepatch.targets.generative import check_generative
 from mongepatch.trajectories import Trajectory
@@ -47,6 +53,13 @@ from mongepatch.warmup import (
 
 if TYPE_CHECKING:
     from xarray import DataTree
+
+_SETTINGS = (
+    *("residuals", "data_residuals", "whiten", "metric", "trajectory", "step_size", "target_acceptance", "kernel"),
+    *("draws", "warmup", "chains", "scheme", "init_spread", "init_per_chain", "dims", "coords", "keep"),
+    *("save_warmup", "log_likelihood", "thin", "until"),
+)
+"""Arguments that a run which goes on must have again; the seed and the starting point are kept as arrays."""
 
 
 @checked_keywords
@@ -76,6 +89,10 @@ def sample(
     keep: Sequence[str] | None = None,
     save_warmup: bool = False,
     log_likelihood: bool = False,
+    thin: int = 1,
+    store: Any = None,
+    until: Until | None = None,
+    callback: Callback | None = None,
     progress: bool = True,
     verbose: bool | None = None,
 ) -> "DataTree":
@@ -130,6 +147,14 @@ def sample(
             `warmup_posterior` and `warmup_sample_stats`; of the statistics, those that all of its trajectories have.
         log_likelihood: whether to compute the group `log_likelihood` too, for models of NumPyro and PyMC. It can be
             added later, by `target.log_likelihood(tree)`.
+        thin: keep every so many draws of each chain, and none between them; the result has draws // thin.
+        store: where to write draws as they are made, so that memory does not grow with them and a run that was killed
+            can go on: a path such as "run.zarr", a URL, a store of zarr, or `Store(...)` with settings. The arrays of
+            the result are then read from it when they are used. See `resume` and `extend`.
+        until: `Until(ess=400, ...)` to stop as soon as diagnostics are good enough; `draws` is then the most of each
+            chain, unless `Until` says otherwise.
+        callback: a function that is called after every chunk of draws with a `RunStatus`: how many there are, the log
+            densities and the worst R̂.
         progress: whether to show a progress bar; plain text where there is no terminal.
         verbose: whether to print the line that says what was chosen; by default as `progress`. The logger "mongepatch"
             gets it in any case.
@@ -142,14 +167,18 @@ def sample(
         "rmhmc" also `non_convergent` and `non_reversible`. See `Info` for what each one means. Attributes of the groups
         are `seed`, versions of libraries, `kernel`, `metric`, `trajectory`, `step_size`, `chosen` (what "auto" chose,
         and why), `unstable_fraction` (of draws at the end of warm-up, those at which steps in a constant metric are
-        unstable), `tuning_steps`, `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains together),
-        and `warmup_time` and `sampling_time` in seconds, compilation excluded.
+        unstable), `tuning_steps`, `thin`, `warmup_n_grad` (gradient-equivalents of the draws of warm-up, all chains
+        together), `warmup_time` and `sampling_time` in seconds, compilation excluded, and `interrupted`,
+        which is 1 for a run that Ctrl-C ended. The group `state` is what `extend` goes on from.
 
     Raises:
         LogDensityError: the density cannot be sampled.
         ParameterError: the starting point is missing or is no pytree of real numbers.
         MetricError: the metric does not fit the parameters.
         SettingError: a number is out of range.
+        StoreError: the store cannot be written, or holds a run already.
+        SamplingInterrupted: Ctrl-C in warm-up. After it, Ctrl-C ends the run and returns the draws so far; a second one
+            stops at once.
 
     Example:
         >>> def logdensity(p):  # theta ~ N(0, exp(v)), v ~ N(0, 1)
@@ -158,13 +187,18 @@ def sample(
         >>> tree["posterior"]["v"].shape
         (4, 500)
     """
+    settings = {name: value for name, value in locals().items() if name in _SETTINGS}
     kernel = parse_kernel(kernel, scheme)
     chains = whole_number("chains", chains)
+    if tuning is not None and store is not None:
+        raise SettingError(
+            "tuning= is for runs in memory: a store keeps what its own warm-up found. Leave out one of them."
+        )
     found = None if tuning is None else FoundTuning.of(tuning)
     if found is not None:
         warmup, step_size = 0, found.step_size if step_size is None else step_size
     options = _Options(
-        draws=whole_number("draws", draws),
+        draws=draws_to_make(draws, thin, until),
         warmup=whole_number("warmup", default_warmup(chains) if warmup is None else warmup, least=0),
         step_size=None if step_size is None else positive_number("step_size", step_size),
         acceptance=None if target_acceptance is None else fraction("target_acceptance", target_acceptance),
@@ -173,6 +207,10 @@ def sample(
         log_likelihood=log_likelihood,
         found=found,
         verbose=verbose,
+        thin=thin,
+        until=until,
+        callback=check_callback(callback),
+        stored=is_stored(store),
     )
     prepared = prepare(
         target,
@@ -200,6 +238,8 @@ def sample(
     if residuals is not None and not takes_residuals(metric):
         raise SettingError('residuals are for metric="auto" or "patch"; another metric makes no use of them.')
     options = options._replace(keep=check_keep(keep, prepared.target))
+    if log_likelihood and options.stored and keep is not None:
+        raise SettingError("log_likelihood=True needs all variables: leave out keep, or compute it without a store.")
     if log_likelihood:
         check_generative(prepared.target, "log_likelihood=True")
     if found is not None:
@@ -211,14 +251,16 @@ def sample(
         if prepared.whitening is None or whiten is True or found is not None:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    tree = _run(run, options)
+    keeper = keeper_of(store, run, options, settings_to_facts(settings, target), partial(_gather, run, options))
+    tree, ending = _run(run, options, keeper)
     set_by_user = {
         "metric": metric != "auto" if isinstance(metric, str) else True,
         "trajectory": trajectory != "auto" if isinstance(trajectory, str) else True,
         "step_size": step_size is not None,
         "whiten": whiten is False,
     }
-    paragraph = diagnose(tree, _situation(run, tree, set_by_user))
+    part = for_diagnosis(tree)
+    paragraph = " ".join(filter(None, (ending, diagnose(part, _situation(run, part, set_by_user)))))
     if paragraph:
         warnings.warn(paragraph, SamplingWarning, stacklevel=3)
     return tree
@@ -313,44 +355,76 @@ class _Options(NamedTuple):
     verbose: bool | None = None
     keep: frozenset[str] | None = None
     """Names of the variables to keep; None for all."""
+    thin: int = 1
+    until: Until | None = None
+    callback: Callback | None = None
+    stored: bool = False
+    """Whether draws go to a store."""
+
+    @property
+    def watches(self) -> bool:
+        """Whether somebody looks at diagnostics while the run goes on."""
+        return self.until is not None or self.callback is not None
 
 
-def _run(run: _Run, options: _Options) -> "DataTree":
-    """Warm up, draw, and gather the result."""
-    prepared = run.prepared
-    with progress_report(
-        options.warmup, options.draws, prepared.chains, show=options.progress, verbose=options.verbose
-    ) as report:
-        runner = Runner(prepared.keys.run, prepared.density, run.kernel, report)
-        state = WarmupState.begin(
-            runner,
-            run.points,
-            run.tuning,
-            prepared.keys.tune,
-            step_size=options.step_size,
-            acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
-            fixed_acceptance=options.acceptance is not None,
-            keep=options.save_warmup,
-        )
-        choice = warm_up(state, run.to_find, options.warmup)
-        if options.found is not None:
-            choice = choice._replace(metric=options.found.chosen, trajectory="")
+def _run(run: _Run, options: _Options, keeper: Keeper) -> tuple["DataTree", str]:
+    """Warm up, draw, and gather the result; also say how it ended, where it did not end as it was asked to."""
+    total, target, chains = options.warmup + options.draws, run.prepared.target, run.prepared.chains
+    with (
+        Interrupts() as interrupts,
+        keeper,
+        progress_report(options.warmup, options.draws, chains, show=options.progress, verbose=options.verbose) as bar,
+    ):
+        report = WatchedReport(bar, options.callback, interrupts, total=total, stored=options.stored)
+        runner = keeper.runner(report, interrupts)
+        state, choice, warmup_time = keeper.restored(runner) or _warm_up(run, options, runner)
         report.message(choice.line)
-        report.begin_sampling()
-        warmup_time = runner.seconds
-        columns = kept_columns(prepared.target, options.keep)
-        points, _, record = runner(state.points, state.tuning, state.policy, options.draws, columns=columns)
-    attrs = _attributes(state, choice, options.warmup, warmup_time, runner.seconds - warmup_time)
-    attrs |= {"seed": prepared.seed, **_interface(prepared.target)}
-    tree = to_datatree(record, state.kept, prepared.target, attrs, options.keep)
+        attributes = partial(_attributes, run.prepared, state, choice, options, warmup_time)
+        keeper.begin(state, choice, warmup_time, attributes(0.0))
+        report.begin_draws(options.warmup + keeper.made)
+        columns = kept_columns(target, options.keep)
+        ending = make_draws(runner, state, keeper, report, interrupts, columns)
+        tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
+    if options.stored and ending.interrupted:
+        interrupts.deliver()
     added = {}
     if run.finds_something(options):
-        last = record.position[:, -1] if columns is None else in_model(np.asarray(points.position), runner.density)
-        added["tuning"] = tuning_group(state, last, prepared.target.layout, choice.line)
-    if options.log_likelihood:
-        whole = tree if options.keep is None else to_datatree(record, (), prepared.target, attrs)
-        added["log_likelihood"] = group_of(prepared.target.log_likelihood(whole), "log_likelihood")
-    return with_groups(tree, added) if added else tree
+        last = keeper.last if columns is None else None
+        last = in_model(np.asarray(state.points.position), runner.density) if last is None else last
+        added["tuning"] = tuning_group(state, last, target.layout, choice.line)
+    if options.log_likelihood and options.stored:
+        added["log_likelihood"] = group_of(target.log_likelihood(tree), "log_likelihood")
+    return with_groups(tree, added) if added else tree, sentence(ending, keeper, options.until)
+
+
+def _warm_up(run: _Run, options: _Options, runner: Runner) -> tuple[WarmupState, Choice, float]:
+    """What warm-up found, and how long it took."""
+    state = WarmupState.begin(
+        runner,
+        run.points,
+        run.tuning,
+        run.prepared.keys.tune,
+        step_size=options.step_size,
+        acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
+        fixed_acceptance=options.acceptance is not None,
+        keep=options.save_warmup,
+    )
+    choice = warm_up(state, run.to_find, options.warmup)
+    if options.found is not None:
+        choice = choice._replace(metric=options.found.chosen, trajectory="")
+    return state, choice, runner.seconds
+
+
+def _gather(
+    run: _Run, options: _Options, record: Record, warmup: Sequence[Record], attrs: Mapping[str, Any]
+) -> "DataTree":
+    """A tree from draws, and those of warm-up where they are kept; for a store, from the first draw alone."""
+    target = run.prepared.target
+    tree = to_datatree(record, warmup, target, attrs, options.keep)
+    if not options.log_likelihood or options.stored:
+        return tree
+    whole = tree if options.keep is None else to_datatree(record, (), target, attrs)
+    return with_groups(tree, {"log_likelihood": group_of(target.log_likelihood(whole), "log_likelihood")})
 
 
 def _interface(target: Target) -> dict[str, str]:
@@ -360,7 +434,12 @@ def _interface(target: Target) -> dict[str, str]:
 
 
 def _attributes(
-    state: WarmupState, choice: Choice, warmup: int, warmup_time: float, sampling_time: float
+    prepared: Prepared,
+    state: WarmupState,
+    choice: Choice,
+    options: _Options,
+    warmup_time: float,
+    sampling_time: float,
 ) -> dict[str, Any]:
     """Attributes of the groups of a result."""
     metric, trajectory = state.tuning.metric, state.tuning.trajectory
@@ -368,11 +447,14 @@ def _attributes(
         "sampling_time": sampling_time,
         "warmup_time": warmup_time,
         "warmup_n_grad": state.n_grad,
-        "tuning_steps": warmup,
+        "tuning_steps": options.warmup,
+        "thin": options.thin,
         "kernel": state.runner.kernel.name,
         "metric": type(metric).__name__,
         "trajectory": "none" if trajectory is None else type(trajectory).__name__,
         "step_size": state.step_size,
         "chosen": choice.line,
         "unstable_fraction": choice.unstable_fraction,
+        "seed": prepared.seed,
+        **_interface(prepared.target),
     }

@@ -1,0 +1,138 @@
+"""What `mongepatch sample`, `mongepatch resume` and `mongepatch summary` do."""
+
+import json
+import runpy
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mongepatch._cache import cache_folder, keep
+from mongepatch._extras import require
+from mongepatch.errors import ModelError, SamplingInterrupted, SamplingWarning, SettingError
+from mongepatch.sampling import Until
+from mongepatch.sampling import resume as resume_run
+from mongepatch.sampling import sample as sample_run
+from mongepatch.store import open_store
+from mongepatch.store.container import digest
+from mongepatch.summary_page import write_page
+from mongepatch.targets import Target
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+DONE, INTERRUPTED, NOT_REACHED = 0, 3, 4
+"""Exit codes; 1 is an error, and 2 a wrong use of the command."""
+
+
+def sample_into(model: str, store: str, until: str | None, settings: dict[str, Any], *, as_json: bool) -> int:
+    """Sample a model of a file into a store; return the exit code."""
+    target, init = load_model(model)
+    settings["until"] = None if until is None else parse_until(until)
+    _remember(store, model)
+    return _told(store, lambda: sample_run(target, init, store=store, **settings), as_json=as_json)
+
+
+def resume_from(store: str, model: str | None, *, progress: bool, as_json: bool) -> int:
+    """Go on with a run; return the exit code. Which code to run is never read from the store."""
+    named = model or _remembered(store)
+    if named is None:
+        raise SettingError(
+            f"It is not known on this machine which model {store} is of: mongepatch resume {store} FILE.py:NAME"
+        )
+    target, init = load_model(named)
+    return _told(store, lambda: resume_run(store, target, init, progress=progress), as_json=as_json)
+
+
+def summarize(store: str, html: Path | None, *, as_json: bool) -> None:
+    """Print a table of a store, or JSON; write a page with plots, if asked."""
+    tree = open_store(store)
+    summary = require("arviz_stats", "sample", "A summary").summary
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # few draws have no figures
+        table = summary(tree["posterior"].to_dataset(), round_to="none")
+    if html is not None:
+        write_page(html, store, tree, table)
+    if as_json:
+        rows = {name: {column: float(value) for column, value in row.items()} for name, row in table.iterrows()}
+        print(json.dumps({"store": store, **_facts(tree), "variables": rows}))
+    else:
+        print(table.to_string(float_format=lambda value: f"{value:.4g}"))
+
+
+def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
+    """The target that FILE.py:NAME names, and a starting point, which is called `init` in the file."""
+    path, _, name = named.rpartition(":")
+    if not path or not Path(path).is_file():
+        raise SettingError(f"A model is named by FILE.py:NAME of a file that there is; this is {named!r}.")
+    found = runpy.run_path(path)
+    if name not in found:
+        raise SettingError(f"{path} has no {name!r}.")
+    target = found[name]
+    if not isinstance(target, Target) and not callable(target):
+        raise ModelError(f"{named} must be a Target or a log density; it is a {type(target).__name__}.")
+    return target, found.get("init")
+
+
+def parse_until(words: str) -> Until:
+    """`ess=400,rhat=1.01` as an `Until`."""
+    settings: dict[str, Any] = {}
+    for part in words.split(","):
+        name, _, value = part.partition("=")
+        if name not in Until.__dataclass_fields__:
+            raise SettingError(f"until takes {', '.join(Until.__dataclass_fields__)}; {part!r} is none of them.")
+        try:
+            settings[name] = int(value) if name == "max_draws" else float(value)
+        except ValueError as error:
+            raise SettingError(f"{name} of until must be a number; it is {value!r}.") from error
+    return Until(**settings)
+
+
+def _told(store: str, run: Callable[[], "DataTree"], *, as_json: bool) -> int:
+    """Run, print how it ended, and return the exit code."""
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", SamplingWarning)
+            tree = run()
+    except SamplingInterrupted as error:
+        _print(as_json, {"store": store, "state": "interrupted", "message": str(error)}, str(error))
+        return INTERRUPTED
+    messages = [str(warning.message) for warning in caught if issubclass(warning.category, SamplingWarning)]
+    facts = _facts(tree)
+    code = INTERRUPTED if facts["interrupted"] else DONE
+    if any("before its target was reached" in message for message in messages):
+        code = NOT_REACHED
+    for message in messages:
+        print(message, file=sys.stderr)
+    state = {DONE: "done", INTERRUPTED: "interrupted", NOT_REACHED: "target not reached"}[code]
+    line = f"{facts['chains']} × {facts['draws']:,} draws are in {store}."
+    _print(as_json, {"store": store, "state": state, **facts, "messages": messages}, line)
+    return code
+
+
+def _print(as_json: bool, facts: dict[str, Any], line: str) -> None:
+    print(json.dumps(facts) if as_json else line)
+
+
+def _facts(tree: "DataTree") -> dict[str, Any]:
+    sizes, attrs = tree["posterior"].sizes, tree["posterior"].attrs
+    names = ("kernel", "metric", "trajectory", "step_size", "warmup_time", "sampling_time")
+    own = {"chains": sizes["chain"], "draws": sizes["draw"], "interrupted": bool(attrs.get("interrupted", 0))}
+    return own | {name: attrs[name] for name in names if name in attrs}
+
+
+def _note(store: str) -> Path:
+    """Where this machine remembers which model a store is of."""
+    where = store if "://" in store else str(Path(store).absolute())
+    return cache_folder("runs") / digest(where.encode())
+
+
+def _remember(store: str, model: str) -> None:
+    path, _, name = model.rpartition(":")
+    keep(_note(store), f"{Path(path).absolute()}:{name}")
+
+
+def _remembered(store: str) -> str | None:
+    note = _note(store)
+    return note.read_text(encoding="utf-8") if note.exists() else None

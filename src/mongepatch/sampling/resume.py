@@ -1,0 +1,197 @@
+"""Runs that go on: after a break, or for more draws than were asked for at first."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import jax
+import numpy as np
+
+from mongepatch._arrays import on_device
+from mongepatch._extras import require
+from mongepatch._typing import LogDensity, PyTree
+from mongepatch.errors import OtherRunError, ParameterError, SettingError
+from mongepatch.sampling.keeper import Continued
+from mongepatch.sampling.sample import sample
+from mongepatch.sampling.settings import settings_from_facts
+from mongepatch.sampling.snapshot import reading_a_run
+from mongepatch.sampling.state_group import STATE, state_of
+from mongepatch.sampling.until import Until
+from mongepatch.sampling.watch import Callback
+from mongepatch.store import Container, RunStore, files_at
+from mongepatch.targets import Target
+from mongepatch.targets.layout import Layout
+from mongepatch.validation import whole_number
+
+if TYPE_CHECKING:
+    from xarray import DataTree
+
+
+def resume(
+    store: Any,
+    target: Target | LogDensity,
+    init: PyTree = None,
+    *,
+    callback: Callback | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> "DataTree":
+    """End a run that was interrupted or killed, in warm-up or later: its draws are those of a run without a break.
+
+    On the machine that it was begun on they are the same bit for bit. A run that has ended already is returned as it
+    is. Settings are in the store, but for functions and objects, such as `metric=mp.Monge(1.0)`: give these again.
+
+    Args:
+        store: the location of the run, as it was given to `sample`.
+        target: the target, or the log density, that the run was begun with.
+        init: one point of the parameters, for a log density whose parameters are neither one array nor a dict of
+            arrays; its values do not matter.
+        callback: as for `sample`.
+        progress: as for `sample`.
+        settings: arguments of `sample` that a store does not hold.
+
+    Returns:
+        The same tree as `sample` returns.
+
+    Raises:
+        StoreError: there is no run, another process writes to it (`LockedStoreError`), a file is damaged
+            (`DamagedStoreError`), or it is a run of another target or version (`OtherRunError`).
+
+    Example:
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=200, store="run.zarr", progress=False)
+        >>> tree = mp.resume("run.zarr", mp.targets.banana(), progress=False)
+    """
+    return _go_on(_reopened(store), target, init, settings, {"callback": callback, "progress": progress})
+
+
+def extend(
+    run: Any,
+    target: Target | LogDensity,
+    init: PyTree = None,
+    *,
+    draws: int,
+    until: Until | None = None,
+    callback: Callback | None = None,
+    progress: bool = True,
+    **settings: Any,
+) -> "DataTree":
+    """Add draws to a run that has ended: together they are those of one longer run, bit for bit.
+
+    Args:
+        run: a result of `sample` in memory, or the location of a store.
+        target: the target, or the log density, that the run was begun with.
+        init: as for `resume`.
+        draws: draws of each chain to add.
+        until: ends the run earlier, as for `sample`; `max_draws` counts all draws.
+        callback: as for `sample`.
+        progress: as for `sample`.
+        settings: as for `resume`.
+
+    Returns:
+        A tree with all draws. A result in memory stays as it is, and its longer copy is returned.
+
+    Raises:
+        StoreError: as for `resume`.
+        ParameterError: the result has no group `state`, from which it could go on.
+
+    Example:
+        >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=200, progress=False)
+        >>> tree = mp.extend(tree, mp.targets.banana(), draws=300, progress=False)
+        >>> tree["posterior"].sizes["draw"]
+        500
+    """
+    more = whole_number("draws", draws)
+    options = {"callback": callback, "progress": progress}
+    if not _is_tree(run):
+        continued = _reopened(run)
+        return _go_on(continued, target, init, settings, options | {"more": more, "until": until})
+    continued = Continued(*state_of(run))
+    made = _go_on(continued, target, init, settings, options | {"more": more, "until": until})
+    return _appended(run, made)
+
+
+def _is_tree(run: Any) -> bool:
+    xarray = require("xarray", "sample", "A result")
+    return isinstance(run, xarray.DataTree)
+
+
+def _reopened(location: Any) -> Continued:
+    store = RunStore.reopen(files_at(location), write=True)
+    state = store.state
+    assert state is not None  # a run without a checkpoint is refused
+    return Continued(store.run, store.tuned, state, store)
+
+
+def _go_on(
+    continued: Continued, target: Any, init: PyTree, given: Mapping[str, Any], options: dict[str, Any]
+) -> "DataTree":
+    try:
+        with reading_a_run():
+            settings = _settings(continued, given, options.pop("more", 0), options.pop("until", None))
+            begun = continued.begun
+            seed = jax.random.wrap_key_data(on_device(begun.arrays["key"]), impl=begun.facts["key"])
+            point = _starting_point(begun, target, init, per_chain=settings["init_per_chain"])
+        return sample(target, point, seed=seed, store=continued, **settings, **options)
+    finally:
+        if continued.store is not None:
+            continued.store.close()
+
+
+def _settings(continued: Continued, given: Mapping[str, Any], more: int, until: Until | None) -> dict[str, Any]:
+    """The arguments of the run, with the number of draws that it is to have."""
+    settings = settings_from_facts(continued.begun.facts["settings"], given)
+    facts = continued.state.facts
+    if until is not None and not isinstance(until, Until):
+        raise SettingError(f"until must be an mp.Until, such as mp.Until(ess=400); it is {until!r}.")
+    if more:
+        if "made" not in facts:
+            raise SettingError("The run is still in warm-up, so that there is nothing to extend: resume it first.")
+        if continued.store is not None and facts["made"] < facts["total"] and settings["until"] is None:
+            raise SettingError(
+                f"The run has {facts['made']:,} of {facts['total']:,} draws: end it by mp.resume before extending it."
+            )
+        settings |= {"draws": facts["made"] + more, "until": until}
+    elif "total" in facts:
+        settings["draws"] = facts["total"]
+    return settings
+
+
+def _starting_point(begun: Container, target: Any, init: PyTree, *, per_chain: bool) -> PyTree:
+    """The point that the run was begun at, in the structure of the parameters."""
+    flat = begun.arrays.get("init")
+    if flat is None:
+        by_name = {name[5:]: value for name, value in begun.arrays.items() if name.startswith("init.")}
+        return by_name or None
+    if isinstance(target, Target):
+        _check_size(flat, target.layout)
+        return on_device(flat)
+    if init is not None:
+        layout = Layout.of(jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init)
+    else:
+        layout = Layout(tuple(begun.facts["names"]), tuple(map(tuple, begun.facts["shapes"])))
+        if begun.facts["structure"] == "other":
+            raise ParameterError(
+                "The parameters are neither one array nor a dict of arrays: give init, one point of them."
+            )
+        if begun.facts["structure"] == "array":
+            return np.reshape(flat, (*flat.shape[:-1], *layout.shapes[0]))
+    _check_size(flat, layout)
+    return layout.tree(on_device(flat))
+
+
+def _check_size(flat: np.ndarray, layout: Layout) -> None:
+    if layout.size != flat.shape[-1]:
+        raise OtherRunError(f"The run has {flat.shape[-1]} parameters, and this target has {layout.size}.")
+
+
+def _appended(before: "DataTree", added: "DataTree") -> "DataTree":
+    """Both in a row."""
+    xarray = require("xarray", "sample", "A result")
+    tree = before.copy()
+    for name in ("posterior", "sample_stats"):
+        first, second = before[name].to_dataset(), added[name].to_dataset()
+        count = first.sizes["draw"]
+        second = second.assign_coords(draw=np.arange(count, count + second.sizes["draw"]))
+        whole = xarray.concat([first, second], "draw", data_vars="all")
+        tree[name] = xarray.DataTree(whole.assign_attrs(second.attrs))
+    tree[STATE] = xarray.DataTree(added[STATE].to_dataset())
+    return tree

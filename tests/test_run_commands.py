@@ -1,0 +1,71 @@
+"""`mongepatch sample`, `resume` and `summary`, with exit codes and JSON that a script can use."""
+
+import json
+import signal
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+import mongepatch as mp
+from mongepatch.cli import app
+from mongepatch.sampling import watch
+
+MODEL = """
+import jax.numpy as jnp
+init = {"a": 0.0, "b": jnp.zeros(2)}
+def target(p):
+    return -0.5 * (p["a"] ** 2 + (p["b"] ** 2).sum())
+"""
+
+
+def invoke(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def model(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "model.py").write_text(MODEL)
+    return f"{tmp_path / 'model.py'}:target"
+
+
+def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, monkeypatch):
+    store, page = tmp_path / "run.zarr", tmp_path / "page.html"
+    sampled = watch.make_draws
+
+    def interrupted(*arguments):
+        signal.raise_signal(signal.SIGINT)
+        return sampled(*arguments)
+
+    options = ("--store", store, "--draws", 120, "--warmup", 40, "--chains", 2, "--no-progress", "--json")
+    monkeypatch.setattr("mongepatch.chains.runner._CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(sys.modules["mongepatch.sampling.sample"], "make_draws", interrupted)
+    done = invoke("sample", model, *options)
+    assert done.exit_code == 3, done.output
+    assert json.loads(done.stdout)["state"] == "interrupted"
+    monkeypatch.setattr(sys.modules["mongepatch.sampling.sample"], "make_draws", sampled)
+    done = invoke("resume", store, "--no-progress", "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert (facts["state"], facts["chains"], facts["draws"]) == ("done", 2, 120)
+    done = invoke("summary", store, "--json", "--html", page)
+    assert set(json.loads(done.stdout)["variables"]) == {"a", "b[0]", "b[1]"}
+    assert page.read_text().count("data:image/png;base64,") == 2
+    assert "b[1]" in invoke("summary", store).stdout
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))  # a store never says which code to run
+    assert "FILE.py:NAME" in str(invoke("resume", store).exception)
+    assert invoke("resume", store, model, "--no-progress").exit_code == 0
+
+
+def test_a_target_that_is_not_reached_has_an_exit_code(model, tmp_path):
+    options = ("--store", tmp_path / "run.zarr", "--draws", 100, "--warmup", 40, "--no-progress", "--json")
+    done = invoke("sample", model, *options, "--until", "ess=1000000,rhat=1.01")
+    assert done.exit_code == 4, done.output
+    assert json.loads(done.stdout)["state"] == "target not reached"
+
+
+@pytest.mark.parametrize("arguments", [("model.py",), ("no.py:target",), ("--until", "es=3"), ("--until", "ess=x")])
+def test_bad_arguments_are_told(arguments, model, tmp_path):
+    arguments = (model, *arguments) if arguments[0] == "--until" else arguments
+    assert isinstance(invoke("sample", *arguments, "--store", tmp_path / "run.zarr").exception, mp.SettingError)
