@@ -1,8 +1,8 @@
 """What warm-up may spend on a patch that it merely tries.
 
 The limits are counts of operations in the traced program, and not seconds: the same seed must give the same draws on
-every machine. Of the models of `python -m benchmarks patches` and `examples`, those that profit from a patch stay far
-below both: at most 3,700 operations to compile, and 1.4 million to execute at a point.
+every machine. Of the models of `python -m benchmarks patches` and `examples` that were counted, those that take a patch
+have 2,000 to 2,600 operations to compile, and at most 1.4 million to execute at a point.
 """
 
 from typing import Any
@@ -15,10 +15,10 @@ from mongepatch.metrics import Metric, fitted
 from mongepatch.program import ProgramCost, cost_of
 
 MAX_COMPILED = 5_000
-"""Operations of the patch at one point, those of loops counted twice. Several programs are made of them: 6,500 took
-four minutes to compile on two cores, 2,500 half a minute."""
+"""Operations of the patch at one point, those of loops counted twice. Several programs are made of them: the trial of
+one with 6,500, a hidden Markov model, took four minutes on two cores with other load, most of it compilation."""
 MAX_EXECUTED = 2e10
-"""Operations on numbers that one chain may execute in a trial: about a minute of one core."""
+"""Operations on numbers that one chain may execute in a trial."""
 
 
 def patch_cost(metric: Metric, density: LogDensity, dimension: int, dtype: Any) -> ProgramCost:
