@@ -2,6 +2,8 @@
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from helpers import Known, flattened, largest_deviation, sample_quietly
 
@@ -56,3 +58,36 @@ def test_a_limit_of_the_depth_is_kept():
         lambda x: -0.5 * x @ x, jnp.ones(2), trajectory=mp.NUTS(10, depth_limit=2), chains=2, **settings
     )
     assert (tree["sample_stats"]["n_steps"] == 3).all()
+
+
+EFFECTS, ERRORS = np.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]), np.array([15.0, 10, 16, 11, 9, 11, 10, 18])
+
+
+def schools():
+    mu, tau = numpyro.sample("mu", dist.Normal(0, 5)), numpyro.sample("tau", dist.HalfCauchy(5))
+    with numpyro.plate("school", 8):
+        theta = numpyro.sample("theta", dist.Normal(mu, tau))
+    numpyro.sample("y", dist.Normal(theta, ERRORS), obs=EFFECTS)
+
+
+def quantiles_of_log_tau(probabilities):
+    """By quadrature: given tau, the effects are normal around mu, and mu is normal."""
+    log_tau = np.linspace(-14.0, 8.0, 20_001)
+    variance = ERRORS**2 + np.exp(2 * log_tau)[:, None]
+    precision = (1 / variance).sum(axis=1) + 1 / 25
+    level = (EFFECTS / variance).sum(axis=1)
+    log_density = log_tau - np.log1p(np.exp(2 * log_tau) / 25) - 0.5 * np.log(precision) + 0.5 * level**2 / precision
+    log_density -= 0.5 * (np.log(variance) + EFFECTS**2 / variance).sum(axis=1)
+    below = np.cumsum(np.exp(log_density - log_density.max()))
+    return np.interp(probabilities, below / below[-1], log_tau)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
+def test_a_thousand_chains_of_the_schools_are_right_after_a_hundred_draws():
+    probabilities = np.array([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
+    tree = mp.sample(mp.from_numpyro(schools), chains=1024, draws=100, progress=False)
+    log_tau = np.log(np.asarray(tree["posterior"]["tau"]))
+    below = (log_tau[..., None] <= quantiles_of_log_tau(probabilities)).mean(axis=1)  # of each chain
+    error = below.std(axis=0, ddof=1) / np.sqrt(len(below))
+    assert (np.abs(below.mean(axis=0) - probabilities) < 4 * error).all()

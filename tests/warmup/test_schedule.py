@@ -68,9 +68,9 @@ def test_all_chains_wait_for_the_slowest():
 
 
 def test_many_chains_wait_for_the_one_with_the_most_steps_in_all():
-    values = autoregressive(0.0, np.random.default_rng(0), shape=(64, 200, 3))
-    uneven = np.ones((64, 200), int)
-    uneven[np.arange(64), np.arange(64)] = 201  # each chain waits for none of the others
+    values = autoregressive(0.0, np.random.default_rng(0), shape=(128, 200, 3))
+    uneven = np.ones((128, 200), int)
+    uneven[np.arange(128), np.arange(128)] = 201  # each chain waits for none of the others
     assert ess_per_gradient(record(values, uneven)) == pytest.approx(1 / (2 + OVERHEAD), rel=0.15)
 
 

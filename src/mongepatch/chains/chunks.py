@@ -15,7 +15,7 @@ from mongepatch.trajectories import SteppedTrajectory
 
 P = TypeVar("P", bound=StepSizePolicy)
 
-OWN_PACE_CHAINS = 64
+OWN_PACE_CHAINS = 128
 """Chains from which on it pays not to wait for each other: `python -m benchmarks many-chains` measures it."""
 
 
