@@ -39,3 +39,4 @@ def test_an_automatic_call_compiles_few_programs(programs):
     programs.clear()  # NumPyro's own, of a model that is traced for the first time
     mp.sample(target, progress=False, draws=500, warmup=500)
     assert 10 < len(programs) <= 20, programs
+    assert sum("run_in_lockstep" in name for name in programs) == 1  # compiled ahead, and found when it is needed

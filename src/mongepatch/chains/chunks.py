@@ -8,7 +8,7 @@ from mongepatch._typing import LogDensity, Positions, PRNGKey
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
 from mongepatch.chains.lockstep import run_in_lockstep
 from mongepatch.chains.own_pace import run_at_own_pace
-from mongepatch.kernels import Kernel, SteppedKernel
+from mongepatch.kernels import Info, Kernel, SteppedKernel
 from mongepatch.metrics import Metric
 from mongepatch.program import jit
 from mongepatch.trajectories import SteppedTrajectory
@@ -17,6 +17,10 @@ P = TypeVar("P", bound=StepSizePolicy)
 
 OWN_PACE_CHAINS = 128
 """Chains from which on it pays not to wait for each other: `python -m benchmarks many-chains` measures it."""
+
+
+_CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
+"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
 
 
 def run_chunk(
@@ -37,8 +41,7 @@ def run_chunk(
     into chunks. Many chains along trajectories that differ in length do not wait for each other, unless the policy must
     see a draw of all before the next. That changes times, and draws by rounding alone.
     """
-    is_stepped = isinstance(kernel, SteppedKernel) and isinstance(tuning.trajectory, SteppedTrajectory)
-    if is_stepped and len(points.logdensity) >= OWN_PACE_CHAINS:
+    if goes_at_own_pace(kernel, tuning, len(points.logdensity)):
         together = 1 if policy.adapts else count
         points, policy, chunk, _ = run_at_own_pace(
             key, points, policy, first, count, together, density, tuning, kernel=kernel, capacity=capacity
@@ -48,6 +51,18 @@ def run_chunk(
             key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
         )
     return points, policy, chunk
+
+
+def goes_at_own_pace(kernel: Kernel, tuning: Tuning, chains: int) -> bool:
+    """Whether chains do not wait for each other."""
+    is_stepped = isinstance(kernel, SteppedKernel) and isinstance(tuning.trajectory, SteppedTrajectory)
+    return is_stepped and chains >= OWN_PACE_CHAINS
+
+
+def capacity_of(positions: Any) -> int:
+    """How many draws a chunk of chains at positions [chain, dimension] may hold."""
+    chains, dimension = positions.shape
+    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (3 * dimension + len(Info._fields)))))
 
 
 def compiled_programs() -> int:

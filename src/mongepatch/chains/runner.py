@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
@@ -9,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import LogDensity, PRNGKey
-from mongepatch.chains.chunks import run_chunk
+from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
 from mongepatch.kernels import Info, Kernel
 from mongepatch.program import jit
@@ -18,8 +19,6 @@ P = TypeVar("P", bound=StepSizePolicy)
 
 _CHUNK_SECONDS = 0.5
 """How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
-_CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
-"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
 
 
 class Report(Protocol):
@@ -57,6 +56,8 @@ class Runner:
         self.done = 0
         """Draws of each chain so far, by whose numbers randomness is made."""
         self._count, self._program = 1, ""
+        self.compiling: Future[Any] | None = None
+        """The first sampler, where `compile_ahead` compiles it."""
         self.seconds = 0.0
         """How long draws took, compilation excluded."""
 
@@ -101,7 +102,7 @@ class Runner:
     ) -> Iterator[tuple[Any, P, Record]]:
         """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk."""
         made = 0
-        capacity = _capacity(points)
+        capacity = capacity_of(points.position)
         if draws:
             self._compile(points, tuning, policy)
         while made < draws:
@@ -121,6 +122,7 @@ class Runner:
         """Compile, and draw nothing, where the last chunk was another program's."""
         program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
         if program != self._program:
+            wait([] if self.compiling is None else [self.compiling])
             self._chunk(points, tuning, policy, 0)
             self._program = program
 
@@ -134,15 +136,9 @@ class Runner:
             self.density,
             tuning,
             kernel=self.kernel,
-            capacity=_capacity(points),
+            capacity=capacity_of(points.position),
         )
         return jax.block_until_ready(made)
-
-
-def _capacity(points: Any) -> int:
-    """How many draws a chunk may hold."""
-    chains, dimension = points.position.shape
-    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (3 * dimension + len(Info._fields)))))
 
 
 def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:

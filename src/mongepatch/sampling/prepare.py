@@ -53,6 +53,11 @@ class Prepared:
     spread: float
     per_chain: bool
 
+    @property
+    def positions(self) -> jax.ShapeDtypeStruct:
+        """Shape and precision of the positions of all chains."""
+        return jax.ShapeDtypeStruct((self.chains, *self.position.shape), self.position.dtype)
+
     def without_whitening(self) -> "Prepared":
         """The same in the model's own coordinates."""
         density = self.density.density if isinstance(self.density, WhitenedDensity) else self.density

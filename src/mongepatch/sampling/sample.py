@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -11,7 +12,7 @@ import numpy as np
 from mongepatch._groups import group_of, with_groups
 from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity, PyTree, Scalar
-from mongepatch.chains import Record, Runner, Tuning
+from mongepatch.chains import Record, Runner, Tuning, compile_ahead
 from mongepatch.coordinates.batches import in_model
 from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
@@ -45,6 +46,7 @@ from mongepatch.warmup import (
     TrajectoryName,
     WarmupState,
     default_warmup,
+    initial_policy,
     parse_kernel,
     parse_tuning,
     takes_residuals,
@@ -287,6 +289,8 @@ class _Run(NamedTuple):
     """The metric's points where chains start."""
     tuning: Tuning
     to_find: ToFind
+    compiling: "Future[Any] | None"
+    """The first sampler."""
 
     def finds_something(self, options: "_Options") -> bool:
         """Whether warm-up finds something, or an earlier run did, so that a result has a group for it."""
@@ -308,10 +312,12 @@ def _begin(
     )
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
+    policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
+    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, tuning, policy, kernel)
     points = prepared.initial_points(tuning.metric)
     if isinstance(found, Residuals):
         check_residuals(found, points.position)
-    return _Run(prepared, kernel, points, tuning, to_find)
+    return _Run(prepared, kernel, points, tuning, to_find, compiling)
 
 
 def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
@@ -362,6 +368,11 @@ class _Options(NamedTuple):
     """Whether draws go to a store."""
 
     @property
+    def first_acceptance(self) -> float:
+        """The acceptance rate to adapt to at first, which stays where the user has given it."""
+        return DEFAULT_ACCEPTANCE if self.acceptance is None else self.acceptance
+
+    @property
     def watches(self) -> bool:
         """Whether somebody looks at diagnostics while the run goes on."""
         return self.until is not None or self.callback is not None
@@ -399,13 +410,14 @@ def _run(run: _Run, options: _Options, keeper: Keeper) -> tuple["DataTree", str]
 
 def _warm_up(run: _Run, options: _Options, runner: Runner) -> tuple[WarmupState, Choice, float]:
     """What warm-up found, and how long it took."""
+    runner.compiling = run.compiling
     state = WarmupState.begin(
         runner,
         run.points,
         run.tuning,
         run.prepared.keys.tune,
         step_size=options.step_size,
-        acceptance=DEFAULT_ACCEPTANCE if options.acceptance is None else options.acceptance,
+        acceptance=options.first_acceptance,
         fixed_acceptance=options.acceptance is not None,
         keep=options.save_warmup,
     )

@@ -11,6 +11,7 @@ from mongepatch.warmup.options import (
     takes_residuals,
 )
 from mongepatch.warmup.state import WarmupState
+from mongepatch.warmup.step_size import initial_policy
 from mongepatch.warmup.warmup import Choice, default_warmup, warm_up
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "TrajectoryName",
     "WarmupState",
     "default_warmup",
+    "initial_policy",
     "parse_kernel",
     "parse_tuning",
     "takes_residuals",

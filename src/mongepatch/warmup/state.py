@@ -20,6 +20,7 @@ from mongepatch.warmup.step_size import (
     FixedStepSize,
     find_leapfrog_step_size,
     find_reasonable_step_size,
+    initial_policy,
 )
 from mongepatch.warmup.tree_depth import with_depth_limit, with_full_depth
 
@@ -92,13 +93,13 @@ class WarmupState:
             keep: whether to keep the draws of all of warm-up.
         """
         tuning = tuning._replace(divergence_threshold=_INITIAL_DIVERGENCE_THRESHOLD)
-        policy = None if step_size is None else FixedStepSize(on_device(step_size, points.logdensity.dtype))
-        if policy is None:
+        policy = initial_policy(step_size, acceptance, points.logdensity.size, points.logdensity.dtype)
+        if step_size is None:
             points = ascend(points, runner.density, tuning.metric)
         state = cls(
             runner, points, tuning, key, policy, acceptance=acceptance, fixed_acceptance=fixed_acceptance, keep=keep
         )
-        if policy is None:
+        if step_size is None:
             state._adapt_around(state._reasonable_step_size(1.0))
         return state
 

@@ -97,6 +97,13 @@ class DualAveraging:
         return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=on_device(False))
 
 
+def initial_policy(step_size: Any, acceptance: Any, chains: int, dtype: Any) -> FixedStepSize | DualAveraging:
+    """The step size that the user has given, or adaptation around 1, which a search will replace."""
+    if step_size is not None:
+        return FixedStepSize(on_device(step_size, dtype))
+    return DualAveraging.around(1.0, acceptance, chains, dtype, watch_worst=True)
+
+
 @partial(jit, static_argnames=("kernel", "has_trajectory"))
 def find_reasonable_step_size(
     key: PRNGKey,
