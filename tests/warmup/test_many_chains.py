@@ -39,7 +39,9 @@ def test_they_find_the_step_size_and_the_scales(tree):
 
 
 def test_the_metric_is_chosen_and_the_trajectory_is_not(tree):
-    assert tree["posterior"].attrs["chosen"] == "metric Euclidean: hardly any trajectory diverges"
+    chosen = tree["posterior"].attrs["chosen"]
+    assert chosen.startswith("metric Euclidean: ")
+    assert "trajectory static" not in chosen
     assert tree["posterior"].attrs["trajectory"] == "NUTS"
 
 
