@@ -55,7 +55,7 @@ def test_words_of_others_and_typing_errors(word, ours):
         ("alpha", r"mp\.Monge\(alpha\)"),
         ("dense_mass", r'mp\.Euclidean\("dense"\)'),
         ("cores", "side by side"),
-        ("thinning", r"tree\.isel"),
+        ("thinning", "it is called 'thin' here"),
         ("model", r"mp\.from_numpyro"),
         ("nonsense", "Its arguments are target, init, residuals"),
     ],
@@ -80,7 +80,7 @@ def test_what_is_asked_for_in_another_way(word, answer):
             lambda: mp.sample(unused, jnp.zeros(2), 1000),
             r"takes 2 arguments by place \(target, init\), and was given 3",
         ),
-        (lambda: mp.sample_pymc(target_accept=0.9), "sample_pymc has no argument 'target_accept'.*'target_acceptance'"),
+        (lambda: mp.sample_pymc(adapt_delta=0.9), "sample_pymc has no argument 'adapt_delta'.*'target_acceptance'"),
         (lambda: mp.sample_pymc(num_warmup=9), "'warmup'"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, get_args
 import jax
 import jax.numpy as jnp
 
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import Flag, PRNGKey, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
@@ -41,6 +42,7 @@ class GrowingTree(NamedTuple):
         return chosen._replace(stack=self.stack)
 
 
+@checked_keywords
 @partial(jax.tree_util.register_dataclass, data_fields=["depth_limit"], meta_fields=["max_depth", "u_turn"])
 @dataclass(frozen=True)
 class NUTS:
