@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import slow_but
 
 import mongepatch as mp
 import mongepatch.numpyro
@@ -39,12 +40,16 @@ def examples(name):
     return found
 
 
+EXAMPLES = sorted(PUBLIC.keys() - OTHERS)
+WITH_MCMC = ("mongepatch.numpyro.PatchNUTS", "mongepatch.numpyro.WhitenedNUTS")
+
+
 def run_examples(name):
     for example in examples(name):
         assert not doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example).failed
 
 
-@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - OTHERS))
+@pytest.mark.parametrize("name", slow_but(EXAMPLES, *(name for name in EXAMPLES if name not in WITH_MCMC)))
 @pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # examples are short runs
 def test_examples_run(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # some write a store

@@ -97,6 +97,7 @@ def test_any_metric_takes_whitened_coordinates():
     assert 0.8 < v.std() < 1.2
 
 
+@pytest.mark.slow
 def test_the_log_density_is_that_of_the_model():
     tree = quiet(hierarchy(), EXAMPLE, draws=20, warmup=100)
     posterior = {name: jnp.asarray(values) for name, values in tree["posterior"].to_dataset().items()}
@@ -121,6 +122,7 @@ def test_whitening_needs_inner_variables():
         mp.sample(lambda x: -x @ x, jnp.zeros(2), data_residuals=lambda x: x)
 
 
+@pytest.mark.slow
 def test_residuals_that_are_not_finite_leave_the_model_as_it_is():
     broken = lambda p: {**residuals(p), "theta": residuals(p)["theta"] * jnp.sqrt(p["v"] - 100.0)}  # noqa: E731
     with pytest.raises(mp.MongepatchError):

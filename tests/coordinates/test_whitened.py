@@ -75,7 +75,7 @@ def random_positions(dimension, count=3):
     return 0.7 * jax.random.normal(jax.random.key(0), (count, dimension))
 
 
-FAST = (centred_groups, regression, horseshoe)
+FAST = (centred_groups,)
 
 
 @pytest.mark.parametrize("model", slow_but(ALGEBRAS, *FAST), ids=lambda model: model.__name__)
@@ -139,6 +139,7 @@ def test_of_normal_data_z_is_noise_whatever_the_scales(outer):
     )  # P has a diagonal larger by roundings
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("optimized")  # it looks at times
 def test_many_groups_are_whitened_in_seconds():
     group, y = grouped_data(np.tile([1, 3], 5_000))

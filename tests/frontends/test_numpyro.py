@@ -127,7 +127,7 @@ def test_a_run_has_the_models_variables():
     tree = mp.sample(target, **options, progress=False, save_warmup=True, coords={"school": list("ABCDEFGH")})
     assert set(tree.children) == {
         "posterior", "sample_stats", "warmup_posterior", "warmup_sample_stats", "observed_data", "constant_data",
-        "tuning",
+        "tuning", "state",
     }  # fmt: skip
     posterior = tree["posterior"]
     assert set(posterior.data_vars) == {"mu", "tau", "z", "theta"}

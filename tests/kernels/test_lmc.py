@@ -125,7 +125,7 @@ def test_jitter_draws_every_length_from_its_range_equally():
     assert set(lengths(mp.Static(3, jitter=1.0))) == {1, 2, 3}
 
 
-@pytest.mark.parametrize("bad", [jnp.nan, -jnp.inf, jnp.inf])
+@pytest.mark.parametrize("bad", [jnp.nan, pytest.param(-jnp.inf, marks=pytest.mark.slow), jnp.inf])
 @pytest.mark.parametrize("metric", [mp.Euclidean(), mp.Monge(1.0)], ids=["euclidean", "monge"])
 def test_a_density_that_breaks_on_the_way_is_a_counted_rejection(metric, bad):
     def broken(x):

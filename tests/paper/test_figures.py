@@ -82,6 +82,7 @@ def test_all_is_drawn_of_all_results(name, tiny):
     assert all(figure.caption and figure.alternative for figure in section.figures)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slow_but(ITEMS, *(set(ITEMS) - {"figure-4", "squiggle"})))
 @pytest.mark.parametrize("kept", ["all but the first", "all but the last", "the first", "the last"])
 def test_what_is_missing_is_left_out(name, kept, tiny):

@@ -92,6 +92,7 @@ def test_nothing_found_is_said_too():
         mp.residuals_of(readme)
 
 
+@pytest.mark.slow
 def test_the_line_of_a_run_says_so():
     tree = sample_quietly(readme, {"theta": 0.0, "v": 0.0}, draws=20, warmup=60, progress=False)
     assert tree["posterior"].attrs["chosen"].startswith("theta given v, whitened by residuals read off the density")

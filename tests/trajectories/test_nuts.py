@@ -245,6 +245,7 @@ def test_a_hole_in_the_density_is_never_entered():
     assert info.accepted.sum() > 50
 
 
+@pytest.mark.slow
 def test_sample_takes_it_and_says_when_trees_are_cut():
     with pytest.warns(mp.SamplingWarning, match="reached max_depth"):
         tree = mp.sample(

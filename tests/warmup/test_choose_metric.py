@@ -137,6 +137,7 @@ def test_residuals_that_cannot_serve_are_refused_before_anything_is_drawn(residu
         mp.sample(lambda x: -x @ x, jnp.zeros(2), residuals=residuals)
 
 
+@pytest.mark.slow
 def test_a_step_size_that_is_given_leaves_alpha_alone():
     tree = quiet(neck, INIT, residuals=neck_residuals, metric="patch", step_size=0.2, warmup=300, draws=10)
     assert float(tree["sample_stats"]["alpha"][0, 0]) == 1.0

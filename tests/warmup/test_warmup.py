@@ -119,6 +119,7 @@ def test_the_neck_is_entered(funnel):
     assert error < 0.01  # a chain that stays out, or stays in, would make it larger
 
 
+@pytest.mark.slow
 def test_keeping_the_warm_up_changes_no_draw():
     runs = [
         quiet(mp.targets.funnel(1), np.full(2, 5.0), draws=20, warmup=400, save_warmup=keep) for keep in (False, True)
@@ -164,6 +165,7 @@ def test_other_kernels_are_automatic_too(kernel):
     assert float(tree["sample_stats"]["acceptance_rate"].mean()) > 0.6
 
 
+@pytest.mark.slow
 def test_single_precision():
     with jax.enable_x64(False):
         tree = quiet(lambda x: -0.5 * x @ x, jnp.zeros(40, jnp.float32), draws=100, warmup=200)
