@@ -81,7 +81,7 @@ def read_squares(program: Program) -> Reading:
     What is not understood, or whose sign is not known at every position, is left out.
     """
     graph = Graph()
-    (variable,) = program.jaxpr.invars
+    variable = program.jaxpr.invars[-1]  # newer versions of JAX have the data before it
     position = graph.input(variable.aval.shape, variable.aval.dtype)
     try:
         (result,) = graph.inline(program.jaxpr, [*map(graph.constant, program.data), position])
