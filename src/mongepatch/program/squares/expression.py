@@ -144,7 +144,8 @@ class Graph:
         if name in _CALLS:
             return self.call(equation.params.get("jaxpr", equation.params.get("call_jaxpr")), inputs)
         if equation.primitive.multiple_results:
-            whole = self.make(name, inputs, (), _bound(equation), float, **equation.params)
+            params = equation.params | (_loop_counts(equation) if name == "scan" else {})
+            whole = self.make(name, inputs, (), _bound(equation), float, **params)
             results = [self.item(whole, number, aval) for number, aval in enumerate(avals)]
             if name in _CUSTOM:
                 inner = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr"))
@@ -236,6 +237,21 @@ def _holds(made: Expression) -> bool:
     if made.name in ("dot_general", "mul") and all(given.depends for given in made.inputs):
         return True  # it may be a quadratic form
     return made.name in (*_LEADS_BY_ANY, "dot_general") and any(given._holds for given in made.inputs)
+
+
+def _loop_counts(equation: Any) -> dict[str, int]:
+    """How many inputs of a scan are the same in all turns, and how many it carries from one turn to the next.
+
+    By their shapes, since versions of JAX write it in different ways: what differs from turn to turn has one axis more
+    outside of the loop than inside.
+    """
+    body = getattr(equation.params["jaxpr"], "jaxpr", equation.params["jaxpr"])
+
+    def count(outside: Any, inside: Any) -> int:
+        return sum(one.aval.ndim == other.aval.ndim for one, other in zip(outside, inside, strict=True))
+
+    carried = count(equation.outvars, body.outvars)
+    return {"num_consts": count(equation.invars, body.invars) - carried, "num_carry": carried}
 
 
 def _bound(equation: Any) -> Callable[..., Any]:
