@@ -40,11 +40,11 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
 
     options = ("--store", store, "--draws", 120, "--warmup", 40, "--chains", 2, "--no-progress", "--json")
     monkeypatch.setattr("mongepatch.chains.runner._CHUNK_SECONDS", 0.0)
-    monkeypatch.setattr(sys.modules["mongepatch.sampling.sample"], "make_draws", interrupted)
+    monkeypatch.setattr(sys.modules["mongepatch.sampling.run"], "make_draws", interrupted)
     done = invoke("sample", model, *options)
     assert done.exit_code == 3, done.output
     assert json.loads(done.stdout)["state"] == "interrupted"
-    monkeypatch.setattr(sys.modules["mongepatch.sampling.sample"], "make_draws", sampled)
+    monkeypatch.setattr(sys.modules["mongepatch.sampling.run"], "make_draws", sampled)
     done = invoke("resume", store, "--no-progress", "--json")
     assert done.exit_code == 0, done.output
     facts = json.loads(done.stdout)

@@ -50,7 +50,7 @@ def test_what_is_not_kept_is_not_copied_from_the_device(monkeypatch):
         return to_datatree(record, *arguments)
 
     to_datatree = output.to_datatree
-    monkeypatch.setattr(sys.modules["mongepatch.sampling.sample"], "to_datatree", spy)
+    monkeypatch.setattr(sys.modules["mongepatch.sampling.run"], "to_datatree", spy)
     mp.sample(normal, INIT, **SETTINGS, keep=["mu", "theta"])
     assert seen == [(3, 20, 4)]
 

@@ -2,55 +2,38 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import jax
-import numpy as np
 
-from mongepatch._groups import group_of, with_groups
 from mongepatch._keywords import checked_keywords
-from mongepatch._typing import LogDensity, PyTree, Scalar
-from mongepatch.chains import Record, Runner, Tuning, compile_ahead
-from mongepatch.coordinates.batches import in_model
-from mongepatch.errors import LogDensityError, MetricError, SamplingWarning, SettingError
+from mongepatch._typing import LogDensity, PyTree
+from mongepatch.errors import LogDensityError, SamplingWarning, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, Patch
-from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.advice import Situation
-from mongepatch.sampling.checks import check_keep, check_residuals, check_smooth, check_warmup, traced_residuals
+from mongepatch.sampling.checks import check_keep
 from mongepatch.sampling.diagnostics import diagnose
-from mongepatch.sampling.interrupts import Interrupts
-from mongepatch.sampling.keeper import Keeper
 from mongepatch.sampling.long_runs import check_callback, draws_to_make, for_diagnosis, is_stored, keeper_of
-from mongepatch.sampling.output import to_datatree
-from mongepatch.sampling.prepare import Prepared, prepare
-from mongepatch.sampling.progress import progress_report
+from mongepatch.sampling.prepare import prepare
+from mongepatch.sampling.run import ReadyRun, RunOptions, begin_run, gather, run_chains
 from mongepatch.sampling.settings import settings_to_facts
-from mongepatch.sampling.tuning import FoundTuning, tuning_group
+from mongepatch.sampling.tuning import FoundTuning
 from mongepatch.sampling.until import Until
-from mongepatch.sampling.variables import kept_columns
-from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence
+from mongepatch.sampling.watch import Callback
 from mongepatch.targets import Target
 from mongepatch.targets.generative import check_generative
 from mongepatch.trajectories import Trajectory
 from mongepatch.validation import fraction, positive_number, whole_number
 from mongepatch.warmup import (
-    DEFAULT_ACCEPTANCE,
-    Choice,
     KernelName,
     MetricName,
-    ToFind,
     TrajectoryName,
-    WarmupState,
     default_warmup,
-    initial_policy,
     parse_kernel,
-    parse_tuning,
     takes_residuals,
-    warm_up,
 )
 
 if TYPE_CHECKING:
@@ -199,7 +182,7 @@ def sample(
     found = None if tuning is None else FoundTuning.of(tuning)
     if found is not None:
         warmup, step_size = 0, found.step_size if step_size is None else step_size
-    options = _Options(
+    options = RunOptions(
         draws=draws_to_make(draws, thin, until),
         warmup=whole_number("warmup", default_warmup(chains) if warmup is None else warmup, least=0),
         step_size=None if step_size is None else positive_number("step_size", step_size),
@@ -246,15 +229,15 @@ def sample(
         check_generative(prepared.target, "log_likelihood=True")
     if found is not None:
         prepared = found.prepared(prepared, kernel.name)
-    begin = partial(_begin, kernel, metric, trajectory, options, given_residuals=residuals is not None)
+    begin = partial(begin_run, kernel, metric, trajectory, options, given_residuals=residuals is not None)
     try:
         run = begin(prepared)
     except LogDensityError:
         if prepared.whitening is None or whiten is True or found is not None:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    keeper = keeper_of(store, run, options, settings_to_facts(settings, target), partial(_gather, run, options))
-    tree, ending = _run(run, options, keeper)
+    keeper = keeper_of(store, run, options, settings_to_facts(settings, target), partial(gather, run, options))
+    tree, ending = run_chains(run, options, keeper)
     set_by_user = {
         "metric": metric != "auto" if isinstance(metric, str) else True,
         "trajectory": trajectory != "auto" if isinstance(trajectory, str) else True,
@@ -268,7 +251,7 @@ def sample(
     return tree
 
 
-def _situation(run: "_Run", tree: "DataTree", set_by_user: Mapping[str, bool]) -> Situation:
+def _situation(run: ReadyRun, tree: "DataTree", set_by_user: Mapping[str, bool]) -> Situation:
     """What there is to know of a run besides its draws."""
     target, metric = run.prepared.target, tree["posterior"].attrs["metric"]
     return Situation(
@@ -280,193 +263,8 @@ def _situation(run: "_Run", tree: "DataTree", set_by_user: Mapping[str, bool]) -
     )
 
 
-class _Run(NamedTuple):
-    """A run that is ready to begin."""
-
-    prepared: Prepared
-    kernel: Kernel
-    points: Any
-    """The metric's points where chains start."""
-    tuning: Tuning
-    to_find: ToFind
-    compiling: "Future[Any] | None"
-    """The first sampler."""
-
-    def finds_something(self, options: "_Options") -> bool:
-        """Whether warm-up finds something, or an earlier run did, so that a result has a group for it."""
-        unknown = options.step_size is None or self.to_find.names or self.to_find.whitening
-        return options.found is not None or bool(options.warmup and unknown)
-
-
-def _begin(
-    kernel: Kernel, metric: Any, trajectory: Any, options: "_Options", prepared: Prepared, *, given_residuals: bool
-) -> _Run:
-    """Parse what is named, and find where chains start."""
-    earlier = options.found
-    asks = earlier is None or earlier.takes_residuals
-    found = _residuals(prepared, metric, given=given_residuals) if asks else None
-    if earlier is not None:
-        metric, trajectory = earlier.metric(metric, found), earlier.trajectory(trajectory)
-    tuning, to_find = parse_tuning(
-        metric, trajectory, kernel, prepared.target.dimension, found, whitening=prepared.whitening
-    )
-    check_warmup(options.warmup, options.step_size, to_find)
-    tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
-    policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
-    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, tuning, policy, kernel)
-    points = prepared.initial_points(tuning.metric)
-    if isinstance(found, Residuals):
-        check_residuals(found, points.position)
-    return _Run(prepared, kernel, points, tuning, to_find, compiling)
-
-
-def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
-    """What a patch could be made from; None for nothing.
-
-    Planning a patch takes time, which is saved where another metric is asked for, and else left to warm-up, which may
-    not try one. A model whose residuals are not smooth enough, as of some solvers of differential equations, is sampled
-    without.
-    """
-    found = prepared.target.residuals if takes_residuals(metric) else None
-    if found is None or prepared.whitening is not None:
-        return found
-    if given or metric == "patch":
-        return traced_residuals(found, prepared.position)
-    try:
-        check_smooth(found, prepared.position)
-    except MetricError:
-        return None
-    return found
-
-
 def _whitens(whiten: Any, metric: Any) -> bool:
     """Whether chains should move in whitened coordinates, where there are some."""
     if whiten not in ("auto", True, False):
         raise SettingError(f'whiten must be "auto", True or False; it is {whiten!r}.')
     return isinstance(metric, str) and metric == "auto" if whiten == "auto" else bool(whiten)
-
-
-class _Options(NamedTuple):
-    """Options of a run, checked."""
-
-    draws: int
-    warmup: int
-    step_size: Scalar | None
-    acceptance: float | None
-    save_warmup: bool
-    progress: bool
-    log_likelihood: bool = False
-    found: FoundTuning | None = None
-    """What an earlier run found, which makes warm-up unnecessary."""
-    verbose: bool | None = None
-    keep: frozenset[str] | None = None
-    """Names of the variables to keep; None for all."""
-    thin: int = 1
-    until: Until | None = None
-    callback: Callback | None = None
-    stored: bool = False
-    """Whether draws go to a store."""
-
-    @property
-    def first_acceptance(self) -> float:
-        """The acceptance rate to adapt to at first, which stays where the user has given it."""
-        return DEFAULT_ACCEPTANCE if self.acceptance is None else self.acceptance
-
-    @property
-    def watches(self) -> bool:
-        """Whether somebody looks at diagnostics while the run goes on."""
-        return self.until is not None or self.callback is not None
-
-
-def _run(run: _Run, options: _Options, keeper: Keeper) -> tuple["DataTree", str]:
-    """Warm up, draw, and gather the result; also say how it ended, where it did not end as it was asked to."""
-    total, target, chains = options.warmup + options.draws, run.prepared.target, run.prepared.chains
-    with (
-        Interrupts() as interrupts,
-        keeper,
-        progress_report(options.warmup, options.draws, chains, show=options.progress, verbose=options.verbose) as bar,
-    ):
-        report = WatchedReport(bar, options.callback, interrupts, total=total, stored=options.stored)
-        runner = keeper.runner(report, interrupts)
-        state, choice, warmup_time = keeper.restored(runner) or _warm_up(run, options, runner)
-        report.message(choice.line)
-        attributes = partial(_attributes, run.prepared, state, choice, options, warmup_time)
-        keeper.begin(state, choice, warmup_time, attributes(0.0))
-        report.begin_draws(options.warmup + keeper.made)
-        columns = kept_columns(target, options.keep)
-        ending = make_draws(runner, state, keeper, report, interrupts, columns)
-        tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
-    if options.stored and ending.interrupted:
-        interrupts.deliver()
-    added = {}
-    if run.finds_something(options):
-        last = keeper.last if columns is None else None
-        last = in_model(np.asarray(state.points.position), runner.density) if last is None else last
-        added["tuning"] = tuning_group(state, last, target.layout, choice.line)
-    if options.log_likelihood and options.stored:
-        added["log_likelihood"] = group_of(target.log_likelihood(tree), "log_likelihood")
-    return with_groups(tree, added) if added else tree, sentence(ending, keeper, options.until)
-
-
-def _warm_up(run: _Run, options: _Options, runner: Runner) -> tuple[WarmupState, Choice, float]:
-    """What warm-up found, and how long it took."""
-    runner.compiling = run.compiling
-    state = WarmupState.begin(
-        runner,
-        run.points,
-        run.tuning,
-        run.prepared.keys.tune,
-        step_size=options.step_size,
-        acceptance=options.first_acceptance,
-        fixed_acceptance=options.acceptance is not None,
-        keep=options.save_warmup,
-    )
-    choice = warm_up(state, run.to_find, options.warmup)
-    if options.found is not None:
-        choice = choice._replace(metric=options.found.chosen, trajectory="")
-    return state, choice, runner.seconds
-
-
-def _gather(
-    run: _Run, options: _Options, record: Record, warmup: Sequence[Record], attrs: Mapping[str, Any]
-) -> "DataTree":
-    """A tree from draws, and those of warm-up where they are kept; for a store, from the first draw alone."""
-    target = run.prepared.target
-    tree = to_datatree(record, warmup, target, attrs, options.keep)
-    if not options.log_likelihood or options.stored:
-        return tree
-    whole = tree if options.keep is None else to_datatree(record, (), target, attrs)
-    return with_groups(tree, {"log_likelihood": group_of(target.log_likelihood(whole), "log_likelihood")})
-
-
-def _interface(target: Target) -> dict[str, str]:
-    """Attributes that say what a model is written in."""
-    names = ("modeling_interface", "modeling_interface_version")
-    return {} if target.interface is None else dict(zip(names, target.interface, strict=True))
-
-
-def _attributes(
-    prepared: Prepared,
-    state: WarmupState,
-    choice: Choice,
-    options: _Options,
-    warmup_time: float,
-    sampling_time: float,
-) -> dict[str, Any]:
-    """Attributes of the groups of a result."""
-    metric, trajectory = state.tuning.metric, state.tuning.trajectory
-    return {
-        "sampling_time": sampling_time,
-        "warmup_time": warmup_time,
-        "warmup_n_grad": state.n_grad,
-        "tuning_steps": options.warmup,
-        "thin": options.thin,
-        "kernel": state.runner.kernel.name,
-        "metric": type(metric).__name__,
-        "trajectory": "none" if trajectory is None else type(trajectory).__name__,
-        "step_size": state.step_size,
-        "chosen": choice.line,
-        "unstable_fraction": choice.unstable_fraction,
-        "seed": prepared.seed,
-        **_interface(prepared.target),
-    }
