@@ -81,14 +81,11 @@ class Runner:
             internals: whether to keep internal positions and gradients.
             columns: entries of the model's positions to keep; by default all.
         """
-        kept: Record | None = None
-        made = 0
+        parts = []
         chunks = self.chunks(points, tuning, policy, draws, internals=internals, columns=columns)
         for points, policy, rows in chunks:  # noqa: B007  # the last ones are where chains end
-            kept = _keep(kept, rows, made, draws)
-            made += len(rows.position)
-        assert kept is not None  # there is at least one draw
-        return points, policy, kept
+            parts.append(rows)
+        return points, policy, joined(parts)
 
     def chunks(
         self,
@@ -154,19 +151,6 @@ def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | Non
 def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
     """Some entries of positions, on the device, so that the others are not copied from it."""
     return jnp.take(positions, columns, axis=-1)
-
-
-def _keep(kept: Record | None, rows: Record, first: int, draws: int) -> Record:
-    """Put a chunk's rows where they belong among all draws, with the axes in ArviZ's order."""
-    if kept is None:
-        kept = jax.tree.map(lambda row: np.empty((row.shape[1], draws, *row.shape[2:]), row.dtype), rows)
-
-    def place(whole: np.ndarray, part: np.ndarray) -> np.ndarray:
-        whole[:, first : first + len(part)] = part.swapaxes(0, 1)
-        return whole
-
-    placed: Record = jax.tree.map(place, kept, rows)
-    return placed
 
 
 def concatenated(parts: Sequence[Record]) -> Record:
