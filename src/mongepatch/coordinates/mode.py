@@ -9,7 +9,7 @@ import scipy
 
 from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
-from mongepatch.coordinates.batches import in_coordinates
+from mongepatch.coordinates.batches import in_coordinates, in_model
 from mongepatch.coordinates.information import NUM_DRAWS, estimate_information, misfit
 from mongepatch.coordinates.whiten import Whitening
 from mongepatch.coordinates.whitened import WhitenedDensity
@@ -32,14 +32,13 @@ def whitened_at_mode(whitening: Whitening, start: Vector) -> WhitenedDensity:
         start: where the search for the mode begins, in these coordinates.
     """
     initial, plan = whitening.initial, whitening.initial.plan
-    noise = np.zeros((NUM_DRAWS, plan.dimension))
-    noise[:, plan.inner] = np.random.default_rng(0).normal(size=(NUM_DRAWS, len(plan.inner)))
-    density, model_position = initial, initial.to_model(start)
+    noise = np.zeros((1 + NUM_DRAWS, plan.dimension))  # the first row is the mode itself
+    noise[1:, plan.inner] = np.random.default_rng(0).normal(size=(NUM_DRAWS, len(plan.inner)))
+    density, model_mode = initial, in_model(np.asarray(start)[None], initial)
     for spread in _SPREADS:
-        mode = _mode(density, in_coordinates(np.asarray(model_position)[None], density)[0])
-        around = (mode + spread * noise).astype(mode.dtype)
-        positions = np.stack([np.asarray(density.to_model(on_device(row))) for row in around])
-        model_position = density.to_model(on_device(mode))
+        mode = _mode(density, in_coordinates(model_mode, density)[0])
+        around = in_model((mode + spread * noise).astype(mode.dtype), density)
+        model_mode, positions = around[:1], around[1:]
         found = estimate_information(whitening.data, plan, positions)
         if found is None:
             return initial

@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import jax
@@ -116,7 +117,9 @@ class ModelKernel(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
         self, rng_key: PRNGKey, num_warmup: int, init_params: Any, model_args: Any, model_kwargs: Any
     ) -> KernelState:
         """The first state of a chain, or of several where there are several keys."""
-        with jax.ensure_compile_time_eval():  # chains may be mapped over; the model and its data are not
+        # Chains may be mapped over; the model and its data are not. Elsewhere this would run operations one by one.
+        mapped = isinstance(rng_key, jax.core.Tracer)
+        with jax.ensure_compile_time_eval() if mapped else nullcontext():
             self._target = build(self.model, model_args, model_kwargs or {})
             self._prepare(self._target)
         begin, self._adapt = warmup_adapter(num_warmup, target_accept_prob=self._target_accept_prob)
@@ -147,7 +150,7 @@ class ModelKernel(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
 
         if not is_prng_key(rng_key):
             first = jax.vmap(first, (0, None if init_params is None else 0))
-        state = first(rng_key, init_params)
+        state = jit(first)(rng_key, init_params)  # one program, where every operation would be one of its own
         if not isinstance(state.potential_energy, jax.core.Tracer) and not jnp.isfinite(state.potential_energy).all():
             raise LogDensityError("The log density is not finite where a chain starts. Give init_params.")
         return state
@@ -206,9 +209,15 @@ class ModelKernel(MCMCKernel):  # type: ignore[misc]  # numpyro has no types
 def random_start(target: Target, density: LogDensity, key: PRNGKey) -> Vector:
     """The first of some random points at which density and gradient are finite."""
     assert target.start is not None  # a model's target has one
-    points = jax.vmap(target.start)(jax.random.split(key, _STARTS))
-    values, gradients = jax.vmap(jax.value_and_grad(density))(points)
-    return points[jnp.argmax(jnp.isfinite(values) & jnp.isfinite(gradients).all(axis=1))]
+    start = target.start
+
+    @jit
+    def first_finite(key: PRNGKey) -> Vector:
+        points = jax.vmap(start)(jax.random.split(key, _STARTS))
+        values, gradients = jax.vmap(jax.value_and_grad(density))(points)
+        return points[jnp.argmax(jnp.isfinite(values) & jnp.isfinite(gradients).all(axis=1))]
+
+    return first_finite(key)
 
 
 def _flat(target: Target, z: dict[str, jax.Array]) -> Vector:
