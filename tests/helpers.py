@@ -6,6 +6,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
+import jax
 import numpy as np
 import pytest
 from arviz_stats.base import array_stats
@@ -50,6 +51,12 @@ class Hide:
             raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
 sys.meta_path.insert(0, Hide())
 """
+
+
+def one_step(algorithm, position, key=None):
+    """The first state and info of an algorithm, in one program: operation by operation takes longer to compile."""
+    key = jax.random.key(0) if key is None else key
+    return jax.jit(lambda key, position: algorithm.step(key, algorithm.init(position)))(key, position)
 
 
 def sample_quietly(*arguments, **settings):

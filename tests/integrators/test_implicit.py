@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import slow_but
+from helpers import one_step, slow_but
 from problems import DENSITIES, curved, phase_points, relative_error
 
 import mongepatch as mp
@@ -29,6 +29,7 @@ EVERY = pytest.mark.parametrize(
 DENSITY = DENSITIES["quartic"][0]
 
 
+@jax.jit
 def start(metric):
     x, noise = (values[0] for values in phase_points("quartic"))
     return x, metric.velocity_from_noise(metric.at(DENSITY, x)[0], noise)
@@ -123,8 +124,8 @@ def test_the_solver_counts_what_it_does():
 def test_a_step_without_a_solution_is_counted_and_rejected():
     target = mp.targets.neal_funnel(1)
     algorithm = mp.rmhmc(target, mp.Fisher(target.information), 2.5, mp.Static(3))
-    state = algorithm.init(jnp.array([0.0, -1.0]))
-    states, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 400), state)
+    keys, position = jax.random.split(jax.random.key(0), 400), jnp.array([0.0, -1.0])
+    states, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
     failed = info.extra["non_convergent"] | info.extra["non_reversible"]
     assert info.extra["non_convergent"].any()
     assert 20 < failed.sum() < 400
@@ -133,7 +134,7 @@ def test_a_step_without_a_solution_is_counted_and_rejected():
     assert not info.acceptance_rate[failed].any()
     assert info.diverging[failed].all()
     assert np.isnan(info.energy_error[failed]).all()
-    assert (states.position[failed] == state.position).all()
+    assert (states.position[failed] == position).all()
 
 
 def test_a_step_that_does_not_lead_back_is_caught():
@@ -143,8 +144,8 @@ def test_a_step_that_does_not_lead_back_is_caught():
         return jnp.array([[1.0 + 3.0 * jnp.sin(8.0 * x[0]) ** 2]])
 
     algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.Static(1))
-    state = algorithm.init(jnp.array([0.1]))
-    _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(1), 500), state)
+    keys, position = jax.random.split(jax.random.key(1), 500), jnp.array([0.1])
+    _, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
     assert info.extra["non_reversible"].any()
 
 
@@ -154,7 +155,7 @@ def test_n_grad_counts_iterations():
     for tolerance in (1e-10, 1e-4):
         integrator = GeneralizedLeapfrog(tolerance, reversal_tolerance=1.0)
         algorithm = mp.rmhmc(DENSITY, mp.Monge(0.5), 0.1, mp.Static(5), integrator=integrator)
-        _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.full(4, 0.3)))
+        _, info = one_step(algorithm, jnp.full(4, 0.3))
         costs.append(int(info.n_grad))
     # At least two points with slopes, two forces and an iteration of each kind, there and back, in each of five steps.
     assert costs[0] > costs[1] > 5 * 2 * (4 + 2 + 2)

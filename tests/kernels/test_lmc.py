@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from blackjax.util import run_inference_algorithm
+from helpers import one_step
 from problems import small_regression
 
 import mongepatch as mp
@@ -171,14 +172,14 @@ def test_no_uniform_variate_is_zero(monkeypatch):
     monkeypatch.setattr(jax.random, "uniform", lambda key, *args, **kwargs: jnp.zeros((), jnp.float32))
     monkeypatch.setattr(jax.random, "exponential", lambda key, *args, **kwargs: jnp.float32(104.0))  # its largest
     algorithm = mp.lmc(lambda x: -0.5e4 * x @ x, mp.Euclidean(), 0.3, mp.Static(1))
-    _, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2, jnp.float32)))
+    _, info = one_step(algorithm, jnp.zeros(2, jnp.float32))
     assert info.energy_error > 110
     assert not info.accepted
 
 
 def test_a_large_energy_error_is_a_divergence():
     algorithm = mp.lmc(lambda x: -0.5e6 * x @ x, mp.Euclidean(), 0.1, mp.Static(1))
-    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2)))
+    state, info = one_step(algorithm, jnp.zeros(2))
     assert info.failure == mp.Failure.ENERGY
     assert info.diverging
     assert not state.position.any()
@@ -216,5 +217,5 @@ def test_settings_are_traced():
 def test_single_precision_stays_single():
     metric = mp.Monge(0.5, np.ones(3))
     algorithm = mp.lmc(lambda x: -0.5 * x @ x, metric, 0.1, mp.Static(3))
-    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.ones(3, jnp.float32)))
+    state, info = one_step(algorithm, jnp.ones(3, jnp.float32))
     assert state.position.dtype == info.energy.dtype == info.log_volume.dtype == jnp.float32

@@ -61,9 +61,9 @@ WIDER = {"absolute", "branch", "choice", "custom derivative", "factor", "loop", 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_no_pair_is_missed(name):
     found, seen = interactions(FUNCTIONS[name], 6), np.zeros((6, 6), bool)
-    for seed in range(4):
-        x = jax.random.normal(jax.random.key(seed), (6,))
-        seen |= np.asarray(jnp.abs(jax.jacfwd(jax.jacfwd(FUNCTIONS[name]))(x)).max(0) > 1e-12)
+    second = jax.jit(jax.jacfwd(jax.jacfwd(FUNCTIONS[name])))
+    for x in np.random.default_rng(0).normal(size=(4, 6)):
+        seen |= (np.abs(second(x)) > 1e-12).any(axis=0)
     assert not (seen & ~found).any()
     assert np.array_equal(found, found.T)
     assert found.any() or name in ("affine", "cumulative")

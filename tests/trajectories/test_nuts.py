@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import slow_but
+from helpers import one_step, slow_but
 from problems import DENSITIES
 
 import mongepatch as mp
@@ -176,7 +176,7 @@ def test_the_stack_looks_at_every_balanced_sub_tree(rule):
 
 def test_depth_is_limited_and_reported():
     algorithm = mp.lmc(normal, mp.Euclidean(), 1e-3, mp.NUTS(3))
-    _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(5)))
+    _, info = one_step(algorithm, jnp.ones(5))
     assert info.n_steps == 7
     assert info.extra["tree_depth"] == 3
     assert info.extra["reached_max_treedepth"]
@@ -185,13 +185,13 @@ def test_depth_is_limited_and_reported():
 
 def test_cost_is_four_a_leaf_in_the_monge_metric():
     algorithm = mp.lmc(normal, mp.Monge(0.5), 1e-3, mp.NUTS(4))
-    _, info = jax.jit(algorithm.step)(jax.random.key(0), algorithm.init(jnp.ones(5)))
+    _, info = one_step(algorithm, jnp.ones(5))
     assert info.n_grad == 3 + 15 * 4
 
 
 def test_divergences_end_the_tree_and_are_told():
     algorithm = mp.lmc(lambda x: -0.5e6 * x @ x, mp.Euclidean(), 0.1, mp.NUTS())
-    state, info = algorithm.step(jax.random.key(0), algorithm.init(jnp.zeros(2)))
+    state, info = one_step(algorithm, jnp.zeros(2))
     assert info.failure == mp.Failure.ENERGY
     assert info.diverging
     assert info.n_steps == 1
@@ -226,8 +226,8 @@ def test_steps_that_do_not_lead_back_do_not_count_as_accepted():
         return jnp.array([[1.0 + 3.0 * jnp.sin(8.0 * x[0]) ** 2]])
 
     algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.NUTS(2))
-    state = algorithm.init(jnp.array([0.1]))
-    _, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(1), 500), state)
+    keys, position = jax.random.split(jax.random.key(1), 500), jnp.array([0.1])
+    _, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
     only = (info.failure >= mp.Failure.NON_CONVERGENT) & (info.n_steps == 1)
     assert only.any()
     assert not info.acceptance_rate[only].any()
@@ -238,8 +238,8 @@ def test_a_hole_in_the_density_is_never_entered():
         return jnp.where(jnp.abs(x[0]) < 0.3, jnp.nan, -0.5 * x @ x)
 
     algorithm = mp.lmc(holed, mp.Monge(0.5), 0.2, mp.NUTS())
-    state = algorithm.init(jnp.array([1.0, 0.0]))
-    states, info = jax.jit(jax.vmap(algorithm.step, (0, None)))(jax.random.split(jax.random.key(0), 500), state)
+    keys, position = jax.random.split(jax.random.key(0), 500), jnp.array([1.0, 0.0])
+    states, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
     assert (states.position[:, 0] > 0.3).all()
     assert (info.failure == mp.Failure.NOT_FINITE).sum() > 50
     assert info.accepted.sum() > 50
