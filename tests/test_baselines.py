@@ -114,6 +114,7 @@ def test_a_target_brings_its_starts_names_and_labels():
     assert list(beta.coords["column"].values[:2]) == ["intercept", "age"]
 
 
+@pytest.mark.slow
 def test_the_seed_decides_everything_and_chains_start_where_those_of_sample_do(monkeypatch):
     def run(seed, chains=4):
         return mp.baselines.hmc(gaussian, INIT, num_steps=3, draws=5, warmup=20, seed=seed, chains=chains)["posterior"]

@@ -86,6 +86,7 @@ def test_where_no_chain_may_wait_there_are_as_many_steps_as_the_most_of_one(monk
     assert steps == most_of_one
 
 
+@pytest.mark.slow
 def test_sample_makes_the_same_draws_either_way(monkeypatch):
     """However it is cut into chunks: without time for more, every chunk has one draw."""
     settings = {"chains": 128, "warmup": 50, "draws": 10, "trajectory": "nuts", "progress": False}

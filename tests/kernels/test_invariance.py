@@ -14,7 +14,6 @@ import inspect
 import re
 
 import pytest
-from helpers import slow_but
 from invariance import (
     MAX_STANDARD_ERRORS,
     TARGETS,
@@ -151,7 +150,8 @@ def test_exact_draws_stay_exact_for_long(kernel, metric, trajectory):
     look(kernel, metric, trajectory, settings(kernel, metric, 5), 4 * chains, draws)
 
 
-@pytest.mark.parametrize("metric", slow_but(METRICS, "Euclidean"))
+@pytest.mark.slow  # tests/chains/test_own_pace.py shows that draws are those of chains in lockstep
+@pytest.mark.parametrize("metric", METRICS)
 def test_exact_draws_stay_exact_at_their_own_pace(metric):
     """Chains that do not wait for each other: which of them make a draw together depends on their trees."""
     kernel, trajectory = kernels.LMC(), TRAJECTORIES["NUTS"]

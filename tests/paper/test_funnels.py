@@ -12,6 +12,7 @@ pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it
 
 
 @pytest.mark.parametrize("method", slow_but([MERGED, PAPER], MERGED), ids=lambda method: method.scheme)
+@pytest.mark.slow
 def test_lmc_finds_the_marginal(method):
     a = run_method(method).draws("a")
     assert a.shape == (4, 60_000)

@@ -89,6 +89,7 @@ def test_every_item_has_tasks_that_can_be_kept(name, size):
     assert len({store.path_of(task) for task in tasks}) == len(tasks)
 
 
+@pytest.mark.slow
 def test_reproduce_writes_a_report_and_the_second_time_only_draws(tmp_path, monkeypatch):
     arguments = ["reproduce", "figure-3", "--out", str(tmp_path / "out"), "--jobs", "1"]
     result = CliRunner().invoke(app, arguments)

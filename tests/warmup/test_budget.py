@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 import pytest
-from helpers import sample_quietly
+from helpers import sample_quietly, slow_but
 
 import mongepatch as mp
 from mongepatch.program import ProgramCost
@@ -27,7 +27,7 @@ def test_what_is_cheap_is_tried_and_what_is_dear_is_not():
     assert "168 billion operations, above 20" in budget.too_dear(ProgramCost(2_000, 8e7), 2_100)
 
 
-@pytest.mark.parametrize("limit", ["MAX_COMPILED", "MAX_EXECUTED"])
+@pytest.mark.parametrize("limit", slow_but(["MAX_COMPILED", "MAX_EXECUTED"], "MAX_COMPILED"))
 def test_a_trial_that_is_left_out_is_said(limit, monkeypatch):
     monkeypatch.setattr(budget, limit, 10)
     settings = {"residuals": neck_residuals, "whiten": False, "warmup": 300, "draws": 10, "progress": False}

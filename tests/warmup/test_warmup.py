@@ -153,9 +153,9 @@ def test_what_is_given_is_kept_and_the_rest_is_found(metric):
 
 
 def test_a_step_size_that_is_given_is_kept():
-    tree = quiet(normal, jnp.zeros(3), step_size=0.1, draws=50, warmup=300, save_warmup=True)
+    tree = quiet(normal, jnp.zeros(3), step_size=0.5, draws=50, warmup=300, save_warmup=True)
     for group in ("sample_stats", "warmup_sample_stats"):
-        assert (np.asarray(tree[group]["step_size"]) == 0.1).all()
+        assert (np.asarray(tree[group]["step_size"]) == 0.5).all()
 
 
 @pytest.mark.parametrize("kernel", slow_but(["rmhmc", "explicit-rmhmc", "mmala"], "mmala"))
@@ -209,7 +209,7 @@ def test_slow_directions_that_no_metric_helps_get_long_trajectories():
 @pytest.mark.parametrize("metric", slow_but(["euclidean", mp.Euclidean()], "euclidean"))
 def test_a_shorter_step_where_trajectories_diverge(metric):
     target = mp.targets.funnel(1)  # one trajectory in twenty diverges
-    tree = quiet(target, jnp.zeros(2), metric=metric, trajectory="nuts", draws=300, save_warmup=True)
+    tree = quiet(target, jnp.zeros(2), metric=metric, trajectory="nuts", draws=10, save_warmup=True)
     late = np.asarray(tree["warmup_sample_stats"]["acceptance_rate"])[:, -100:]
     assert late.mean() > 0.85  # nearer to 0.9 than to 0.8
 
