@@ -1,5 +1,6 @@
 """What tests of ours and of front ends share."""
 
+import gc
 import math
 import os
 from pathlib import Path
@@ -14,6 +15,10 @@ os.environ["MONGEPATCH_CACHE"] = "0"  # tests of the command line compile, and w
 jax.config.update("jax_enable_x64", True)
 # Most tests run a program once or twice, on little: to optimise it takes longer than to run it as it is.
 jax.config.update("jax_disable_most_optimizations", True)
+
+# Traced programs are many small objects, few of which are garbage, and nobody reads where their operations came from.
+gc.set_threshold(50_000, 20, 50)
+jax.config.update("jax_traceback_in_locations_limit", 0)
 
 _MOST_MEMORY_MAPS = 15_000
 """A quarter of what Linux allows a process. A file of tests may add as many again."""

@@ -22,7 +22,7 @@ from mongepatch.targets.layout import Layout
 from mongepatch.targets.truth import Normal, Tabulated
 from mongepatch.warmup.step_size import FixedStepSize
 
-EXACT_DRAWS = 2_000_000
+EXACT_DRAWS = 1_000_000
 PROBABILITIES = np.array([0.05, 0.25, 0.5, 0.75, 0.95])
 MAX_STANDARD_ERRORS = 4.0
 
