@@ -1,16 +1,14 @@
 """The report of made-up results: its files, and its page in a browser."""
 
-import base64
 import csv
 import json
 import os
 import re
-import shutil
-from contextlib import contextmanager
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from browser import a_browser, shoot
 
 import mongepatch as mp
 from mongepatch.paper import reproduce, style
@@ -271,40 +269,6 @@ def test_an_earlier_report_is_written_over_and_other_files_stay(tmp_path):
     write(tmp_path, made_up_parts()[1:2], "quick", 1)
     assert (tmp_path / "figure-6-ess.csv").read_text() == "kept"
     assert "Table 2" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-@contextmanager
-def a_browser(width, height):
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed")
-    browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    driver = shutil.which("chromedriver")
-    if not browser or not driver:
-        pytest.skip("there is no Chromium with its driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for argument in (
-        "--headless=new",
-        "--disable-dev-shm-usage",
-        "--disable-background-networking",
-        "--hide-scrollbars",
-    ):
-        options.add_argument(argument)
-    if hasattr(os, "geteuid") and os.geteuid() == 0:
-        options.add_argument("--no-sandbox")  # which root has to do without
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    session = webdriver.Chrome(options, webdriver.ChromeService(driver))
-    try:
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        session.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)  # a window has a least width
-        yield session
-    finally:
-        session.quit()
-
-
-def shoot(session, path):
-    """A picture of the whole page."""
-    shot = session.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-    path.write_bytes(base64.b64decode(shot["data"]))
 
 
 def columns_of(session, table):
