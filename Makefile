@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make demo      sample the paper's funnel two ways and draw a picture of it"
+	@echo "make demo      sample two hard models beside NUTS and the truth, and draw a picture of it"
 	@echo "make test      lint, types and tests"
 	@echo "make test-all  the slow tests too, and those of other libraries' models"
 	@echo "make format    put the code into its format"

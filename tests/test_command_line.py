@@ -21,15 +21,6 @@ def test_version():
     assert invoke("--version").strip() == f"mongepatch {mp.__version__}"
 
 
-def test_demo_writes_a_picture_and_prints_the_truth(tmp_path):
-    picture = tmp_path / "demo.png"
-    output = invoke("demo", "--out", str(picture), "--draws", "2000")
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "truth" in output
-    assert "LMC-Monge" in output
-    assert "HMC" in output
-
-
 def test_demo_looks_for_the_folder_first():
     done = CliRunner().invoke(app, ["demo", "--out", "no/such/folder/demo.png"])
     assert isinstance(done.exception, mp.SettingError)

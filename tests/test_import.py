@@ -87,6 +87,7 @@ mp.sample(lambda x: -x @ x, jnp.zeros(2), metric=mp.Euclidean(), trajectory=mp.S
         ("httpstan", "import mongepatch as mp; mp.from_stan('parameters { real x; }')", "stan"),
         ("zarr", SAMPLE.replace("draws=5", "draws=5, progress=False, store='no.zarr'"), "store"),
         ("matplotlib", "from mongepatch.demo import run_demo; run_demo(draws=10)", "plot"),
+        pytest.param("numpyro", "from mongepatch.demo import run_demo; run_demo()", "numpyro", marks=pytest.mark.slow),
     ],
 )
 def test_a_missing_extra_is_named(module, code, extra):

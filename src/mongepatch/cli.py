@@ -35,9 +35,9 @@ def main(
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="File to write the picture to.")] = Path("demo.png"),
-    draws: Annotated[int, typer.Option(help="Draws of each of the four chains.", min=100)] = 60_000,
+    draws: Annotated[int, typer.Option(help="Draws of each of the four chains.", min=100)] = 1000,
 ) -> None:
-    """Sample the paper's funnel by LMC in the Monge metric and by HMC, and plot both."""
+    """Sample a hierarchical model and the paper's funnel, beside NUTS and the truth, and plot both."""
     from mongepatch.demo import run_demo
 
     run_demo(out, draws)
