@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all lint types check format bench clean
+.PHONY: help demo test test-all lint types check format bench dist clean
 .DEFAULT_GOAL := help
 
 help:
@@ -14,6 +14,7 @@ help:
 	@echo "make test-all  the slow tests too, and those of other libraries' models"
 	@echo "make format    put the code into its format"
 	@echo "make bench     run the benchmarks that the docs quote"
+	@echo "make dist      build the sdist and the wheel, and use the wheel in an empty environment"
 	@echo "make clean     remove .venv and all that was made"
 
 # The tools of `make test` hold all that the demo needs: where they are installed, nothing more is fetched.
@@ -26,6 +27,7 @@ test: check
 test-all: $(VENV)/.installed-external check
 	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow"
 	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow" external_tests
+	$(MAKE) dist
 
 check: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -57,6 +59,10 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks until
 	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 
+# What a release is made of: see CONTRIBUTING.md.
+dist: $(VENV)/.installed-release
+	$(BIN)/python scripts/check_dist.py
+
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
 	find src tests external_tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
@@ -67,7 +73,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "make: '$(PYTHON) -m venv' failed; on Debian and Ubuntu it is in the package python3-venv." >&2; exit 1; }
 
-# One stamp for each set of extras: .installed-demo, .installed-dev, .installed-external.
+# One stamp for each set of extras: .installed-demo, .installed-dev, .installed-external, .installed-release.
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing mongepatch[$*] into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]" || { \

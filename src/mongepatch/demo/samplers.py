@@ -17,7 +17,7 @@ from mongepatch.paper.quiet import sample_quietly
 from mongepatch.targets import funnel
 from mongepatch.trajectories import Static
 
-FUNNEL_DRAWS = 20
+FUNNEL_DRAWS = 40
 """Draws of LMC for each draw of the other runs: they are cheap, and in the neck they are few effective ones."""
 WARMUP = 1000
 
