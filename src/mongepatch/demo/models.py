@@ -72,7 +72,7 @@ def papers_funnel() -> DemoModel:
     """The funnel of Figure 4 of the paper."""
 
     def quantities(draws: dict[str, np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        return draws["a"], draws["x"].reshape(draws["a"].shape)
+        return draws["a"], draws["x"]
 
     return DemoModel("the paper's funnel", funnel, (), "a", "x", quantities, Normal(0.0, FUNNEL_SD))
 

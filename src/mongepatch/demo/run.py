@@ -29,18 +29,23 @@ def run_demo(out: Path = Path("demo.png"), draws: int = 1000) -> None:
         raise SettingError(f"The picture cannot be written to {out}: there is no such folder. Create it first.")
     from mongepatch.demo.models import papers_funnel, uneven_groups
     from mongepatch.demo.picture import draw
-    from mongepatch.demo.samplers import nuts_runs, our_runs
+    from mongepatch.demo.samplers import nuts_run, our_run, prepare_process
 
     started = time.perf_counter()
-    # NUTS has a process of its own: most of the time is compilation, which uses one core.
-    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
-        nuts = pool.submit(nuts_runs, draws)
-        ours = our_runs(draws)
-        pairs = list(zip((uneven_groups(), papers_funnel()), zip(ours, nuts.result(), strict=True), strict=True))
+    # Two processes, with one run of each sampler in each: most of the time is compilation, which uses one core.
+    with ProcessPoolExecutor(1, get_context("spawn"), prepare_process) as pool:
+        nuts_on_groups = pool.submit(nuts_run, uneven_groups, draws)
+        ours_on_funnel = pool.submit(our_run, papers_funnel, draws)
+        ours_on_groups = our_run(uneven_groups, draws, progress=True)
+        nuts_on_funnel = nuts_run(papers_funnel, draws)
+        pairs = [
+            (uneven_groups(), (ours_on_groups, nuts_on_groups.result())),
+            (papers_funnel(), (ours_on_funnel.result(), nuts_on_funnel)),
+        ]
     for model, runs in pairs:
         print_runs(model, runs)
     draw(pairs, out)
-    print("Seconds include compilation, with NUTS and ours side by side. ESS and R̂ are those of the quantity shown.")
+    print("Seconds include compilation, with two runs side by side. ESS and R̂ are those of the quantity shown.")
     print(f"The picture is in {out}, after {time.perf_counter() - started:.0f} seconds.")
 
 

@@ -1,24 +1,18 @@
 """Runs of the demo: a sampler on a model, with its draws and diagnostics."""
 
 import time
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._cache import use_compilation_cache
 from mongepatch._extras import require
-from mongepatch.demo.models import DemoModel, papers_funnel, uneven_groups
+from mongepatch.demo.models import DemoModel
 from mongepatch.frontends import from_numpyro
-from mongepatch.metrics import Monge
-from mongepatch.paper.presets import preset
 from mongepatch.paper.quiet import sample_quietly
-from mongepatch.targets import funnel
-from mongepatch.trajectories import Static
 
-FUNNEL_DRAWS = 40
-"""Draws of LMC for each draw of the other runs: they are cheap, and in the neck they are few effective ones."""
 WARMUP = 1000
 
 
@@ -44,46 +38,35 @@ class Run(NamedTuple):
         return float(_array_stats().rhat(self.scale))
 
 
-def our_runs(draws: int, *, progress: bool = True) -> list[Run]:
-    """`mp.sample` on the groups with everything automatic, and LMC on the funnel at the paper's settings."""
-    model, started = uneven_groups(), time.perf_counter()
-    tree = sample_quietly(from_numpyro(model.model, *model.data), draws=draws, warmup=WARMUP, progress=progress)
-    runs = [_run("mp.sample", model, tree["posterior"], tree["sample_stats"]["diverging"], started)]
-    model, started, paper = papers_funnel(), time.perf_counter(), preset("funnel-1")
-    tree = sample_quietly(
-        funnel(1),
-        jnp.full(2, jnp.asarray(paper.start)),
-        metric=Monge(1.0),
-        trajectory=Static(paper.num_steps),
-        step_size=paper.step_size,
-        draws=FUNNEL_DRAWS * draws,
-        warmup=0,
-        init_spread=0.0,
-        progress=progress,
-    )
-    return [*runs, _run("LMC, Monge metric", model, tree["posterior"], tree["sample_stats"]["diverging"], started)]
-
-
-def nuts_runs(draws: int) -> list[Run]:
-    """NumPyro's NUTS on the same two models, with its usual settings. For a process of its own."""
+def prepare_process() -> None:
+    """What the command line does first, for a process that it starts."""
     use_compilation_cache()
     jax.config.update("jax_enable_x64", True)
+
+
+def our_run(make: Callable[[], DemoModel], draws: int, *, progress: bool = False) -> Run:
+    """`mp.sample` with nothing but the model."""
+    model, started = make(), time.perf_counter()
+    target = from_numpyro(model.model, *model.data)
+    tree = sample_quietly(target, draws=draws, warmup=WARMUP, progress=progress)
+    return _run("mp.sample", model, tree["posterior"], tree["sample_stats"]["diverging"], started)
+
+
+def nuts_run(make: Callable[[], DemoModel], draws: int) -> Run:
+    """NumPyro's NUTS with its usual settings."""
     infer = require("numpyro.infer", "numpyro", "NUTS")
-    runs = []
-    for model in (uneven_groups(), papers_funnel()):
-        started = time.perf_counter()
-        sampler = infer.MCMC(
-            infer.NUTS(model.model),
-            num_warmup=WARMUP,
-            num_samples=draws,
-            num_chains=4,
-            chain_method="vectorized",
-            progress_bar=False,
-        )
-        sampler.run(jax.random.key(0), *model.data, extra_fields=("diverging",))
-        diverging = sampler.get_extra_fields()["diverging"]
-        runs.append(_run("NumPyro NUTS", model, sampler.get_samples(group_by_chain=True), diverging, started))
-    return runs
+    model, started = make(), time.perf_counter()
+    sampler = infer.MCMC(
+        infer.NUTS(model.model),
+        num_warmup=WARMUP,
+        num_samples=draws,
+        num_chains=4,
+        chain_method="vectorized",
+        progress_bar=False,
+    )
+    sampler.run(jax.random.key(0), *model.data, extra_fields=("diverging",))
+    draws_by_name = sampler.get_samples(group_by_chain=True)
+    return _run("NumPyro NUTS", model, draws_by_name, sampler.get_extra_fields()["diverging"], started)
 
 
 def _run(sampler: str, model: DemoModel, draws: Any, diverging: Any, started: float) -> Run:
