@@ -35,7 +35,7 @@ html_theme = "furo"
 html_title = f"mongepatch {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_extra_path = ["explorer"] if False else []
+
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
