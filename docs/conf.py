@@ -1,6 +1,9 @@
 """How Sphinx makes the site of these pages: `make docs`, without a network, and every warning is an error."""
 
 import os
+import shutil
+from pathlib import Path
+from typing import Any
 
 from mongepatch import __version__
 
@@ -35,13 +38,22 @@ html_theme = "furo"
 html_title = f"mongepatch {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
+pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
-pygments_style = "tango"
-pygments_dark_style = "monokai"
 
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+
+
+def copy_explorer(app: Any, error: Exception | None) -> None:
+    """The explorer is a page of plain scripts, which Sphinx copies as it is."""
+    if error is None and app.builder.format == "html":
+        shutil.copytree(Path(app.srcdir) / "explorer", Path(app.outdir) / "explorer", dirs_exist_ok=True)
+
+
+def setup(app: Any) -> None:
+    """Called by Sphinx."""
+    app.connect("build-finished", copy_explorer)
