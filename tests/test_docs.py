@@ -52,7 +52,10 @@ def run_blocks(blocks, monkeypatch, folder):
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of arviz_stats.compare, with a new pandas
 def test_pages_run(page, monkeypatch, tmp_path):
     """Every block of code runs, with few draws; that it does what the page says is for the slow tests."""
-    run_blocks(python_blocks(page), monkeypatch, tmp_path)
+    blocks = python_blocks(page)
+    if any("arviz_plots" in block for block in blocks):
+        pytest.importorskip("arviz_plots", reason="the page draws with arviz_plots: pip install '.[docs]'")
+    run_blocks(blocks, monkeypatch, tmp_path)
 
 
 @pytest.mark.slow

@@ -9,7 +9,7 @@ import jax
 from docs.figures.common import save
 
 HERE = Path(__file__).parent
-SHARED = {"__init__", "__main__", "common", "runs", "models"}
+SHARED = {"__init__", "__main__", "common", "guides", "models", "runs"}
 
 
 def names() -> list[str]:

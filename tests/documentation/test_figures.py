@@ -9,7 +9,7 @@ import pytest
 DOCS = Path(__file__).parent.parent.parent / "docs"
 IMAGES = sorted((DOCS / "images").iterdir())
 PAGES = "\n".join(path.read_text(encoding="utf-8") for path in DOCS.glob("*.md"))
-SHARED = {"__init__", "__main__", "common", "models", "runs"}
+SHARED = {"__init__", "__main__", "common", "guides", "models", "runs"}
 
 
 def test_every_image_has_a_script_and_every_script_an_image():
