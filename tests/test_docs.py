@@ -16,8 +16,9 @@ from mongepatch.frontends.residuals import families, registry
 ROOT = Path(__file__).parent.parent
 
 
-def python_blocks(page):
-    return re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+def python_blocks(page, fences="python"):
+    """The code of a page; blocks that need PyMC, Stan or plots are fenced by `py`."""
+    return re.findall(rf"```(?:{fences})\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
 
 
 PAGES = ("README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md"))))

@@ -23,7 +23,9 @@ def draw():
         axis.plot(*position.T, "-o", color=colour, markersize=3, linewidth=1)
         axis.plot(*position[0], "o", color=INK, markersize=6)
         axis.quiver(*position[1:-1].T, *(0.4 * kick).T, angles="xy", scale_units="xy", scale=1, color=INK, width=0.006)
-        axis.annotate("", position[0] + 0.5 * velocity[0], position[0], arrowprops={"arrowstyle": "->", "color": colour})
+        axis.annotate(
+            "", position[0] + 0.5 * velocity[0], position[0], arrowprops={"arrowstyle": "->", "color": colour}
+        )
         axis.set(title=name, xlabel="first parameter", xlim=(9, 14), ylim=(-3, 8.5))
     axes[0, 0].set_ylabel("second parameter")
     return figure

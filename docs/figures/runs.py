@@ -70,6 +70,8 @@ def groups_whitened() -> Any:
 @cache
 def groups_by_numpyro() -> dict[str, Any]:
     """The README's model by NumPyro's NUTS with its defaults: tau and theta [chain, draw, …], and divergences."""
-    mcmc = MCMC(NUTS(groups), num_warmup=1000, num_samples=2500, num_chains=4, chain_method="vectorized", progress_bar=False)
+    mcmc = MCMC(
+        NUTS(groups), num_warmup=1000, num_samples=2500, num_chains=4, chain_method="vectorized", progress_bar=False
+    )
     mcmc.run(jax.random.key(1), *uneven())
     return mcmc.get_samples(group_by_chain=True) | mcmc.get_extra_fields(group_by_chain=True)

@@ -10,7 +10,10 @@ from docs.figures.runs import groups_by_numpyro, groups_whitened
 def draw():
     """The first draws of two chains, by NumPyro's NUTS and by `mp.sample`."""
     figure, axes = canvas(2, 1, 1.7, sharex=True, sharey=True)
-    runs = (("NumPyro's NUTS", groups_by_numpyro()["tau"], ORANGE), ("mp.sample", values(groups_whitened(), "tau"), BLUE))
+    runs = (
+        ("NumPyro's NUTS", groups_by_numpyro()["tau"], ORANGE),
+        ("mp.sample", values(groups_whitened(), "tau"), BLUE),
+    )
     for axis, (name, tau, colour) in zip(axes[:, 0], runs, strict=True):
         log_tau = np.log(tau)
         rhat = float(array_stats.rhat(log_tau, chain_axis=0, draw_axis=1))

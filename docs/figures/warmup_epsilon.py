@@ -10,7 +10,10 @@ from docs.figures.runs import groups_target, quietly
 def draw():
     """A regression, whose trajectory is chosen, and a hierarchical model, which is whitened."""
     figure, axes = canvas(2, 2, 2.2, sharex=True)
-    runs = (("a logistic regression", mp.datasets.load("heart").target(), BLUE), ("twenty groups", groups_target(), GREEN))
+    runs = (
+        ("a logistic regression", mp.datasets.load("heart").target(), BLUE),
+        ("twenty groups", groups_target(), GREEN),
+    )
     for column, (name, target, colour) in enumerate(runs):
         tree = quietly(target, save_warmup=True, draws=200)
         step_size = values(tree, "step_size", "warmup_sample_stats")[0]

@@ -7,7 +7,17 @@ import mongepatch as mp
 import mongepatch.numpyro
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "api.md").read_text(encoding="utf-8")
-NOT_CALLED = {"NAMES", "__version__", "baselines", "datasets", "frontends", "integrators", "kernels", "metrics", "targets"}
+NOT_CALLED = {
+    "NAMES",
+    "__version__",
+    "baselines",
+    "datasets",
+    "frontends",
+    "integrators",
+    "kernels",
+    "metrics",
+    "targets",
+}
 
 
 def test_every_public_name_is_on_the_page():

@@ -47,11 +47,13 @@ while (walker.nextNode()) {
 return least;
 """
 WIDER_THAN_THE_PAGE = """
-const inside = (e) => { for (; e; e = e.parentElement)
-  if (["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX) && e !== document.body && e !== document.documentElement) return true; };
-return [document.documentElement.scrollWidth - innerWidth, [...document.querySelectorAll("article *")].filter(
-  (e) => e.getBoundingClientRect().right > innerWidth + 1 && !inside(e)).map((e) => e.outerHTML.slice(0, 80)).slice(0, 3)];
+const clips = (e) => ["auto", "scroll", "hidden"].includes(getComputedStyle(e).overflowX);
+const inside = (e) => e.closest("article") && (clips(e) || (e.parentElement && inside(e.parentElement)));
+const wide = (e) => e.getBoundingClientRect().right > innerWidth + 1 && !inside(e);
+const found = [...document.querySelectorAll("article *")].filter(wide).map((e) => e.outerHTML.slice(0, 80));
+return [document.documentElement.scrollWidth - innerWidth, found.slice(0, 3)];
 """
+RESULTS = "return [...document.querySelectorAll('#search-results li a')].map((a) => a.href)"
 BROKEN_PICTURES = "return [...document.images].filter((e) => e.complete && !e.naturalWidth).map((e) => e.src)"
 
 
@@ -79,7 +81,7 @@ def site(tmp_path_factory):
         if find_spec(module) is None:
             pytest.skip(f"{module} is not installed: pip install '.[docs]'")
     out = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-b", "html", "docs", out]
+    command = [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "-q", "-b", "html", "docs", out]
     environment = {**os.environ, "http_proxy": "http://127.0.0.1:9", "https_proxy": "http://127.0.0.1:9"}
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -130,7 +132,5 @@ def test_the_search_finds_pages_without_a_server(site):
     wait = pytest.importorskip("selenium.webdriver.support.wait", reason="selenium is not installed")
     with a_browser(1280, 900) as session:
         session.get(site.joinpath("search.html").as_uri() + "?q=whitened")
-        found = wait.WebDriverWait(session, 20).until(
-            lambda s: s.execute_script("return [...document.querySelectorAll('#search-results li a')].map((a) => a.href)")
-        )
+        found = wait.WebDriverWait(session, 20).until(lambda s: s.execute_script(RESULTS))
     assert any(link.split("?")[0].endswith("whitening.html") for link in found)
