@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-all lint types check format bench dist clean
+.PHONY: help demo test test-all lint types check format bench docs docs-test figures dist clean
 .DEFAULT_GOAL := help
 
 help:
@@ -15,6 +15,9 @@ help:
 	@echo "make format    put the code into its format"
 	@echo "make bench     run the benchmarks that the docs quote"
 	@echo "make dist      build the sdist and the wheel, and use the wheel in an empty environment"
+	@echo "make docs      build the site of the documentation into build/site"
+	@echo "make docs-test build it and look at every page in a browser"
+	@echo "make figures   draw the figures of the documentation again"
 	@echo "make clean     remove .venv and all that was made"
 
 # The tools of `make test` hold all that the demo needs: where they are installed, nothing more is fetched.
@@ -24,7 +27,7 @@ demo: $(firstword $(wildcard $(VENV)/.installed-dev) $(VENV)/.installed-demo)
 test: check
 	$(BIN)/pytest -n auto --dist loadfile
 
-test-all: $(VENV)/.installed-external check
+test-all: $(VENV)/.installed-external $(VENV)/.installed-docs check
 	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow"
 	$(BIN)/pytest -n auto --dist worksteal -m "slow or not slow" external_tests
 	$(MAKE) dist
@@ -63,6 +66,17 @@ bench: $(VENV)/.installed-dev
 dist: $(VENV)/.installed-release
 	$(BIN)/python scripts/check_dist.py
 
+# Without a network, and every warning is an error; from a fresh clone it installs its tools first.
+docs: $(VENV)/.installed-docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/site
+	@echo "The site is in build/site: open build/site/index.html."
+
+docs-test: $(VENV)/.installed-docs $(VENV)/.installed-dev
+	$(BIN)/pytest -m "slow or not slow" tests/documentation
+
+figures: $(VENV)/.installed-docs
+	$(BIN)/python -m docs.figures
+
 clean:
 	rm -rf $(VENV) build dist demo.png reproduction .mypy_cache .pytest_cache .ruff_cache
 	find src tests external_tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
@@ -73,7 +87,7 @@ $(VENV)/bin/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); \
 	  echo "make: '$(PYTHON) -m venv' failed; on Debian and Ubuntu it is in the package python3-venv." >&2; exit 1; }
 
-# One stamp for each set of extras: .installed-demo, .installed-dev, .installed-external, .installed-release.
+# One stamp for each set of extras: .installed-demo, .installed-dev, .installed-docs, .installed-external, .installed-release.
 $(VENV)/.installed-%: pyproject.toml | $(VENV)/bin/python
 	@echo "installing mongepatch[$*] into $(VENV) …"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$*]" || { \

@@ -1,0 +1,8 @@
+"""A figure of the page guide_numpyro, as its code makes it."""
+
+from docs.figures.guides import figure_of
+
+
+def draw():
+    """The plot that the page calls `forest`."""
+    return figure_of("guide_numpyro", "forest")
