@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mongepatch.chains import Record, Report, Runner, StepSizePolicy, Tuning, concatenated, joined
+from mongepatch.chains import Placement, Record, Report, Runner, StepSizePolicy, Tuning, concatenated, joined
 from mongepatch.errors import OtherRunError, SamplingInterrupted, SamplingWarning
 from mongepatch.kernels import Info
 from mongepatch.sampling.interrupts import Interrupts
@@ -26,9 +26,15 @@ class JournaledRunner(Runner):
     """A runner whose calls are stored, and taken from the store where they are there."""
 
     def __init__(
-        self, run: tuple[Any, Any, Any], report: Report, store: RunStore, seconds: float, interrupts: Interrupts
+        self,
+        run: tuple[Any, Any, Any],
+        report: Report,
+        placement: Placement,
+        store: RunStore,
+        seconds: float,
+        interrupts: Interrupts,
     ) -> None:
-        super().__init__(*run, report)
+        super().__init__(*run, report, placement)
         self._store, self._interval, self._interrupts = store, seconds, interrupts
         self._call = 0
         self._stored: dict[int, list[Container]] = {}

@@ -108,7 +108,7 @@ class Keeper:
 
     def runner(self, report: Report, interrupts: Interrupts) -> Runner:
         """Makes the draws."""
-        return Runner(*self._parts_of_runner, report)
+        return Runner(*self._parts_of_runner, report, self.run.prepared.placement)
 
     @property
     def _parts_of_runner(self) -> tuple[Any, Any, Any]:
@@ -233,7 +233,8 @@ class StoreKeeper(Keeper):
 
     def runner(self, report: Report, interrupts: Interrupts) -> Runner:
         """Makes the draws; those of warm-up are stored until warm-up is over."""
-        return JournaledRunner(self._parts_of_runner, report, self.store, self._how.seconds, interrupts)
+        parts, placement = self._parts_of_runner, self.run.prepared.placement
+        return JournaledRunner(parts, report, placement, self.store, self._how.seconds, interrupts)
 
     @property
     def next_write(self) -> float:

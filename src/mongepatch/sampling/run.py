@@ -17,7 +17,7 @@ from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.checks import check_residuals, check_smooth, check_warmup, traced_residuals
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.keeper import Keeper
-from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.output import to_datatree, with_chain_numbers
 from mongepatch.sampling.prepare import Prepared
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.tuning import FoundTuning, tuning_group
@@ -105,7 +105,9 @@ def begin_run(
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
     policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
-    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, tuning, policy, kernel)
+    compiling = compile_ahead(
+        prepared.keys.run, prepared.positions, prepared.density, tuning, policy, kernel, prepared.placement
+    )
     points = prepared.initial_points(tuning.metric)
     if isinstance(found, Residuals):
         check_residuals(found, points.position)
@@ -185,7 +187,7 @@ def gather(
 ) -> "DataTree":
     """A tree from draws, and those of warm-up where they are kept; for a store, from the first draw alone."""
     target = run.prepared.target
-    tree = to_datatree(record, warmup, target, attrs, options.keep)
+    tree = with_chain_numbers(to_datatree(record, warmup, target, attrs, options.keep), run.prepared.placement.offset)
     if not options.log_likelihood or options.stored:
         return tree
     whole = tree if options.keep is None else to_datatree(record, (), target, attrs)

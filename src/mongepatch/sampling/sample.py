@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 _SETTINGS = (
     *("residuals", "data_residuals", "whiten", "metric", "trajectory", "step_size", "target_acceptance", "kernel"),
-    *("draws", "warmup", "chains", "scheme", "init_spread", "init_per_chain", "dims", "coords", "keep"),
-    *("save_warmup", "log_likelihood", "thin", "until"),
+    *("draws", "warmup", "chains", "chain_offset", "scheme", "init_spread", "init_per_chain", "dims", "coords"),
+    *("keep", "save_warmup", "log_likelihood", "thin", "until"),
 )
 """Arguments that a run which goes on must have again; the seed and the starting point are kept as arrays."""
 
@@ -63,6 +63,8 @@ def sample(
     draws: int = 1000,
     warmup: int | None = None,
     chains: int = 4,
+    chain_offset: int = 0,
+    devices: int | Sequence[jax.Device] | None = None,
     seed: int | jax.Array | None = 0,
     scheme: Scheme | None = None,
     init_spread: float = 1.0,
@@ -117,6 +119,10 @@ def sample(
         warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, and 100 for
             256 chains or more, which find it together.
         chains: number of chains.
+        chain_offset: the number of the first chain. Its number and the seed decide a chain's randomness, so that
+            several jobs can make the chains of one run, with the same `tuning`: see `merge`.
+        devices: what chains are divided among, evenly: a number of this process's devices, or a list of them. By
+            default all accelerators, as far as they divide the number of chains, and one CPU.
         seed: an integer, or a `jax.random.key`. None draws one. The attribute `seed` of the result has it.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
@@ -198,6 +204,8 @@ def sample(
         target,
         init,
         chains=chains,
+        chain_offset=chain_offset,
+        devices=devices,
         seed=seed,
         spread=init_spread,
         per_chain=init_per_chain,

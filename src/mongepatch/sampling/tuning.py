@@ -164,7 +164,8 @@ class FoundTuning(NamedTuple):
             raise SettingError("tuning was found for other parameters than those of this target: leave it out.")
         if prepared.init is None:
             rows = np.asarray(self.group["position"]).astype(prepared.position.dtype)
-            start = InitialValues(np.resize(rows, (prepared.chains, rows.shape[1])), of_tuning=True)
+            numbers = prepared.placement.offset + np.arange(prepared.chains)
+            start = InitialValues(rows[numbers % len(rows)], of_tuning=True)
             # Other randomness than that of the run before: with the same, chains would approach its draws.
             key = jax.random.fold_in(prepared.keys.run, zlib.crc32(rows.tobytes()))
             keys = prepared.keys._replace(run=key)
