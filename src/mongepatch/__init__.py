@@ -9,6 +9,7 @@ from mongepatch.errors import (
     ArgumentError,
     DamagedStoreError,
     DataError,
+    HostLostError,
     LockedStoreError,
     LogDensityError,
     MetricError,
@@ -21,6 +22,8 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
     StoreError,
+    TransportError,
+    WorkerError,
 )
 
 if TYPE_CHECKING:
@@ -47,6 +50,7 @@ __all__ = [
     "Euclidean",
     "Failure",
     "Fisher",
+    "HostLostError",
     "Info",
     "LockedStoreError",
     "LogDensityError",
@@ -70,7 +74,9 @@ __all__ = [
     "Store",
     "StoreError",
     "Target",
+    "TransportError",
     "Until",
+    "WorkerError",
     "__version__",
     "baselines",
     "datasets",

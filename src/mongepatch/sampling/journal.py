@@ -60,7 +60,7 @@ class JournaledRunner(Runner):
             before = self.seconds
             with reading_a_run():
                 self._check(entry, draws, begun_with)
-                parts.append(_record(entry.arrays))
+                parts.append(record_of_arrays(entry.arrays))
                 points = tree_of_arrays("points", entry.arrays, points)
                 policy = tree_of_arrays("policy", entry.arrays, policy)
                 self.seconds, self.done = float(entry.facts["seconds"]), int(entry.facts["done"])
@@ -75,7 +75,9 @@ class JournaledRunner(Runner):
             made += len(rows.position)
             is_due = time.monotonic() - written > self._interval
             if is_due or made == draws or self._interrupts.requested:
-                arrays = _arrays(concatenated(pending)) | arrays_of("points", points) | arrays_of("policy", policy)
+                arrays = (
+                    arrays_of_record(concatenated(pending)) | arrays_of("points", points) | arrays_of("policy", policy)
+                )
                 self._store.add_entry(arrays, facts | {"seconds": self.seconds, "done": self.done})
                 written, pending = time.monotonic(), []
             if self._interrupts.requested:
@@ -111,7 +113,7 @@ def _digest_of(points: Any, policy: Any) -> str:
     return digest(b"".join(values.tobytes() for values in arrays.values()))
 
 
-def _arrays(record: Record) -> dict[str, np.ndarray]:
+def arrays_of_record(record: Record) -> dict[str, np.ndarray]:
     """Draws by name."""
     plain = {f"row.{name}": getattr(record, name) for name in ("position", "internal", "gradient")}
     info = {f"info.{name}": value for name, value in record.info._asdict().items() if name != "extra"}
@@ -119,8 +121,8 @@ def _arrays(record: Record) -> dict[str, np.ndarray]:
     return {name: value for name, value in (plain | info | extra).items() if value is not None}
 
 
-def _record(arrays: dict[str, np.ndarray]) -> Record:
-    """The inverse of `_arrays`."""
+def record_of_arrays(arrays: dict[str, np.ndarray]) -> Record:
+    """The inverse of `arrays_of_record`."""
     extra: Any = {name.partition(".")[2]: value for name, value in arrays.items() if name.startswith("extra.")}
     named: dict[str, Any] = {name: arrays[f"info.{name}"] for name in Info._fields if name != "extra"}
     info = Info(**named, extra=extra)

@@ -54,6 +54,8 @@ class Continued(NamedTuple):
     state: Container
     store: RunStore | None = None
     """Where its draws are; None for those in memory."""
+    into: Store | None = None
+    """Where they are to be written, for one that was warmed up elsewhere."""
 
 
 class Restored(NamedTuple):
@@ -92,6 +94,7 @@ class Keeper:
             facts, arrays = identity_of(prepared, run.kernel, run.points)
             key = {"key": np.asarray(jax.random.key_data(prepared.keys.whole))}
             facts |= {"settings": dict(settings), "key": str(jax.random.key_impl(prepared.keys.whole))}
+            facts["seed"] = prepared.seed
             taken = Container({}, {}) if options.found is None else tuning_to_container(options.found.group)
             arrays |= key | _init_arrays(prepared) | taken.arrays
             self._begun = Container(arrays, facts | _structure(prepared) | taken.facts)
@@ -180,6 +183,10 @@ class Keeper:
             "done": state.runner.done,
         }
         self._tuned = Container(arrays, facts)
+
+    def snapshot(self, state: WarmupState) -> Continued:
+        """The run as it is, for other processes to go on with."""
+        return Continued(self._begun, self._tuned, self._state(state.points, state.policy))
 
     def add(self, rows: Record, points: Any, policy: Any) -> None:
         """Take draws, with axes (draw, chain), and where they led to."""
