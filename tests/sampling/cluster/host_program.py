@@ -21,7 +21,7 @@ import mongepatch as mp  # noqa: E402
 from mongepatch.chains import runner  # noqa: E402
 from mongepatch.sampling.keeper import StoreKeeper  # noqa: E402
 
-CHAINS = 4
+CHAINS = 8
 
 
 def kill_after(owner, name, calls):

@@ -39,6 +39,8 @@ class Places(NamedTuple):
 
     def check(self, options: RunOptions, chains: int) -> None:
         """Raise where a setting needs all chains in one process."""
+        if not self:
+            return
         for name, given in (("until", options.until), ("callback", options.callback), ("save_warmup", None)):
             if given is not None or (name == "save_warmup" and options.save_warmup):
                 raise SettingError(
