@@ -24,7 +24,17 @@ PAGES = (
     "README.md",
     *(
         f"docs/{name}.md"
-        for name in ("metrics", "samplers", "data", "numpyro", "residuals", "workflow", "arguments", "long_runs")
+        for name in (
+            "metrics",
+            "samplers",
+            "data",
+            "numpyro",
+            "residuals",
+            "workflow",
+            "arguments",
+            "long_runs",
+            "clusters",
+        )
     ),
 )
 
