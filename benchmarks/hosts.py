@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -80,6 +81,7 @@ def print_figures(address: str, count: int, index: int, store: Path) -> None:
         started = time.perf_counter()
         diagnose(tree)
         found["diagnostics"] = time.perf_counter() - started
+        found["peak memory, MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(found))
 
 

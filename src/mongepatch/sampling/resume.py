@@ -192,7 +192,7 @@ def _starting_point(begun: Container, target: Any, init: PyTree, *, per_chain: b
         return by_name or None
     if isinstance(target, Target):
         _check_size(flat, target.layout)
-        return on_device(flat)
+        return on_device(flat) if target.layout.by_name else target.layout.tree(on_device(flat))
     if init is not None:
         layout = Layout.of(jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init)
     else:

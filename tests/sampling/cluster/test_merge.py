@@ -76,6 +76,15 @@ def test_merged_results_can_be_extended(warm):
     assert_same_draws(*longer)
 
 
+def test_a_target_of_a_density_goes_on_from_its_starting_point(warm):
+    """Its parameters are a pytree, and a store has them flat."""
+    target = mp.Target.from_density(normal, INIT)
+    short = mp.sample(target, INIT, tuning=warm, chains=2, **QUIET)
+    longer = mp.extend(short, target, draws=10, progress=False)
+    whole = mp.sample(target, INIT, tuning=warm, chains=2, progress=False, draws=50)
+    assert_same_draws(longer, whole)
+
+
 def test_runs_that_are_not_parts_of_one_are_refused(warm, tmp_path):
     options = {"tuning": warm, **QUIET, "chains": 2}
     first = mp.sample(normal, INIT, **options)

@@ -19,7 +19,7 @@ from mongepatch.errors import HostLostError, SettingError
 _LOG = logging.getLogger("mongepatch")
 TIMEOUT = "MONGEPATCH_HOST_TIMEOUT"
 """The environment variable that says after how many seconds without a sign of life a process is lost."""
-_DEFAULT_TIMEOUT = 30.0
+_DEFAULT_TIMEOUT = 60.0
 _PREFIX = "mongepatch"
 _LOOK_SECONDS = 0.5
 """How long to wait for an answer before looking whether its sender is alive."""

@@ -58,7 +58,7 @@ class PooledRunner(Runner):
             own = _of_some_chains(policy, self._own)
             chunks = self.chunks(here, tuning, own, count, internals=internals, columns=columns)
             for here, _, rows in chunks:  # noqa: B007  # the last ones are where chains end
-                parts.append(rows)
+                parts.append(jax.tree.map(np.copy, rows))  # of one row, in the place of its whole buffer
             if adapts:
                 policy = _updated(policy, self._of_all(np.asarray(acceptance_of(parts[-1].info))[-1]))
             draws -= count
