@@ -60,6 +60,8 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks progress
 	$(BIN)/python -m benchmarks store
 	$(BIN)/python -m benchmarks until
+	$(BIN)/python -m benchmarks devices
+	$(BIN)/python -m benchmarks hosts
 	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 
 # What a release is made of: see CONTRIBUTING.md.

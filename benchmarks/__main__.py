@@ -44,6 +44,40 @@ def patch_step(rounds: Rounds = 11) -> None:
 
 
 @app.command()
+def devices(rounds: Rounds = 5) -> None:
+    """Draws per second of many chains on one device and on eight that the CPU is divided into."""
+    from benchmarks.devices import run
+
+    run(rounds=rounds)
+
+
+@app.command(hidden=True)
+def devices_one(rounds: Rounds = 5) -> None:
+    """The process of `devices` that has eight devices."""
+    from benchmarks.devices import print_figures
+
+    print_figures(rounds)
+
+
+@app.command()
+def hosts(
+    processes: Annotated[list[int] | None, typer.Option(help="Numbers of processes; by default 1, 2, 4, 8.")] = None,
+) -> None:
+    """Seconds of each part of a run on several hosts, with local processes in their place."""
+    from benchmarks.hosts import run
+
+    run(processes or (1, 2, 4, 8))
+
+
+@app.command(hidden=True)
+def hosts_one(address: str, count: int, index: int, store: Path) -> None:
+    """One process of `hosts`."""
+    from benchmarks.hosts import print_figures
+
+    print_figures(address, count, index, store)
+
+
+@app.command()
 def scaling(rounds: Rounds = 15) -> None:
     """Growth of time and memory with the dimension, from 10² to 10⁶."""
     from benchmarks.scaling import run

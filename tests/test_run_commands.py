@@ -65,6 +65,21 @@ def test_a_target_that_is_not_reached_has_an_exit_code(model, tmp_path):
     assert json.loads(done.stdout)["state"] == "target not reached"
 
 
+def test_stores_of_jobs_are_merged(model, tmp_path):
+    options = ("--draws", 40, "--warmup", 40, "--chains", 2, "--no-progress", "--json")
+    warm = tmp_path / "warm.zarr"
+    assert invoke("sample", model, "--store", warm, *options).exit_code == 0
+    jobs = [tmp_path / f"{first}.zarr" for first in (0, 2)]
+    for job in jobs:
+        tuned = ("--store", job, "--tuning", warm, "--chain-offset", job.stem)
+        done = invoke("sample", model, *tuned, *options)
+        assert done.exit_code == 0, done.output
+    done = invoke("merge", *jobs, "-o", tmp_path / "all.zarr", "--json")
+    assert done.exit_code == 0, done.output
+    facts = json.loads(done.stdout)
+    assert (facts["chains"], facts["draws"]) == (4, 40)
+
+
 @pytest.mark.parametrize("arguments", [("model.py",), ("no.py:target",), ("--until", "es=3"), ("--until", "ess=x")])
 def test_bad_arguments_are_told(arguments, model, tmp_path):
     arguments = (model, *arguments) if arguments[0] == "--until" else arguments

@@ -9,6 +9,7 @@ from mongepatch.errors import (
     ArgumentError,
     DamagedStoreError,
     DataError,
+    HostLostError,
     LockedStoreError,
     LogDensityError,
     MetricError,
@@ -21,6 +22,8 @@ from mongepatch.errors import (
     SamplingWarning,
     SettingError,
     StoreError,
+    TransportError,
+    WorkerError,
 )
 
 if TYPE_CHECKING:
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from mongepatch.kernels import Algorithm, Failure, Info, State, explicit_rmhmc, lmc, mmala, rmhmc
     from mongepatch.metrics import Dense, Euclidean, Fisher, Metric, Monge, Patch, SoftAbs
     from mongepatch.sampling import RunStatus, Store, Until, extend, resume, sample
+    from mongepatch.sampling.cluster.merge import merge
     from mongepatch.sampling.sample_pymc import sample_pymc
     from mongepatch.store import open_store
     from mongepatch.targets import Target, residuals_of
@@ -46,6 +50,7 @@ __all__ = [
     "Euclidean",
     "Failure",
     "Fisher",
+    "HostLostError",
     "Info",
     "LockedStoreError",
     "LogDensityError",
@@ -69,7 +74,9 @@ __all__ = [
     "Store",
     "StoreError",
     "Target",
+    "TransportError",
     "Until",
+    "WorkerError",
     "__version__",
     "baselines",
     "datasets",
@@ -83,6 +90,7 @@ __all__ = [
     "integrators",
     "kernels",
     "lmc",
+    "merge",
     "metrics",
     "mmala",
     "open_store",
@@ -104,6 +112,7 @@ _NAMES = {
     "kernels": ("Algorithm", "Failure", "Info", "State", "explicit_rmhmc", "lmc", "mmala", "rmhmc"),
     "metrics": ("Dense", "Euclidean", "Fisher", "Metric", "Monge", "Patch", "SoftAbs"),
     "sampling": ("RunStatus", "Store", "Until", "extend", "resume", "sample"),
+    "sampling.cluster.merge": ("merge",),
     "sampling.sample_pymc": ("sample_pymc",),
     "store": ("open_store",),
     "targets": ("Target", "residuals_of"),

@@ -1,4 +1,4 @@
-"""`mongepatch sample`, `resume`, `summary`, `demo` and `reproduce`."""
+"""`mongepatch sample`, `resume`, `merge`, `summary`, `demo` and `reproduce`."""
 
 import os
 from pathlib import Path
@@ -55,6 +55,8 @@ def sample(
     draws: Annotated[int, typer.Option(help="Draws of each chain.", min=1)] = 1000,
     warmup: Annotated[int, typer.Option(help="Draws of warm-up of each chain.", min=0)] = 1000,
     chains: Annotated[int, typer.Option(help="Number of chains.", min=1)] = 4,
+    chain_offset: Annotated[int, typer.Option(help="Number of the first chain, for `merge`.", min=0)] = 0,
+    tuning: Annotated[str | None, typer.Option(help="A store whose tuning is used in the place of warm-up.")] = None,
     seed: Annotated[int, typer.Option(help="Seed of all randomness.")] = 0,
     thin: Annotated[int, typer.Option(help="Keep every so many draws.", min=1)] = 1,
     until: Annotated[str | None, typer.Option(help="Stop early, such as ess=400,rhat=1.01,max_time=3600.")] = None,
@@ -64,7 +66,10 @@ def sample(
     """Sample a model of a file into a store. Exit code 3: interrupted, `resume` goes on; 4: `until` was not reached."""
     from mongepatch.run_commands import sample_into
 
-    settings = {"draws": draws, "warmup": warmup, "chains": chains, "seed": seed, "thin": thin, "progress": progress}
+    settings = {
+        **{"draws": draws, "warmup": warmup, "chains": chains, "chain_offset": chain_offset, "tuning": tuning},
+        **{"seed": seed, "thin": thin, "progress": progress},
+    }
     raise typer.Exit(sample_into(model, store, until, settings, as_json=as_json))
 
 
@@ -81,6 +86,18 @@ def resume(
     from mongepatch.run_commands import resume_from
 
     raise typer.Exit(resume_from(store, model, progress=progress, as_json=as_json))
+
+
+@app.command()
+def merge(
+    stores: Annotated[list[str], typer.Argument(help="Stores of the same run, each with other chains.")],
+    out: Annotated[str, typer.Option("--out", "-o", help="The store to write: a folder or a URL.")],
+    as_json: Json = False,
+) -> None:
+    """Put stores together that were sampled with the same --tuning and --seed, each with its own --chain-offset."""
+    from mongepatch.run_commands import merge_into
+
+    raise typer.Exit(merge_into(stores, out, as_json=as_json))
 
 
 @app.command()

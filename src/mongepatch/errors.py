@@ -57,6 +57,18 @@ class MissingExtraError(MongepatchError, ImportError):
     """An optional dependency is needed and not installed."""
 
 
+class TransportError(MongepatchError, TypeError):
+    """A model cannot be sent to another process; the message says how it can be built there."""
+
+
+class WorkerError(MongepatchError, RuntimeError):
+    """Workers of an executor were lost again and again, or the executor itself is broken."""
+
+
+class HostLostError(MongepatchError, RuntimeError):
+    """A process of a run on several hosts does not answer any more; it is named."""
+
+
 class SamplingInterrupted(KeyboardInterrupt):
     """A run was interrupted before its first draw was kept; the message says how to go on."""
 

@@ -1,4 +1,4 @@
-"""What `mongepatch sample`, `mongepatch resume` and `mongepatch summary` do."""
+"""What `mongepatch sample`, `resume`, `merge` and `summary` do."""
 
 import json
 import runpy
@@ -14,6 +14,7 @@ from mongepatch.errors import ModelError, SamplingInterrupted, SamplingWarning, 
 from mongepatch.sampling import Until
 from mongepatch.sampling import resume as resume_run
 from mongepatch.sampling import sample as sample_run
+from mongepatch.sampling.cluster.merge import merge as merge_runs
 from mongepatch.store import open_store
 from mongepatch.store.container import digest
 from mongepatch.summary_page import write_page
@@ -43,6 +44,11 @@ def resume_from(store: str, model: str | None, *, progress: bool, as_json: bool)
         )
     target, init = load_model(named)
     return _told(store, lambda: resume_run(store, target, init, progress=progress), as_json=as_json)
+
+
+def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
+    """Merge stores into another; return the exit code."""
+    return _told(out, lambda: merge_runs(stores, out), as_json=as_json)
 
 
 def summarize(store: str, html: Path | None, *, as_json: bool) -> None:

@@ -3,9 +3,11 @@
 from mongepatch.chains.ahead import compile_ahead
 from mongepatch.chains.chunks import points_at
 from mongepatch.chains.draws import StepSizePolicy, Tuning
+from mongepatch.chains.placement import Placement
 from mongepatch.chains.runner import Record, Report, Runner, concatenated, joined
 
 __all__ = [
+    "Placement",
     "Record",
     "Report",
     "Runner",

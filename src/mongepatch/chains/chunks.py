@@ -8,6 +8,7 @@ from mongepatch._typing import LogDensity, Positions, PRNGKey
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
 from mongepatch.chains.lockstep import run_in_lockstep
 from mongepatch.chains.own_pace import run_at_own_pace
+from mongepatch.chains.placement import Placement
 from mongepatch.kernels import Info, Kernel, SteppedKernel
 from mongepatch.metrics import Metric
 from mongepatch.program import jit
@@ -34,6 +35,7 @@ def run_chunk(
     *,
     kernel: Kernel,
     capacity: int,
+    placement: Placement,
 ) -> tuple[Any, P, Chunk]:
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
@@ -41,20 +43,22 @@ def run_chunk(
     into chunks. Many chains along trajectories that differ in length do not wait for each other, unless the policy must
     see a draw of all before the next. That changes times, and draws by rounding alone.
     """
-    if goes_at_own_pace(kernel, tuning, len(points.logdensity)):
-        together = 1 if policy.adapts else count
+    chains, adapts = len(points.logdensity), policy.adapts
+    points, policy = placement.placed(points), placement.shared(policy)
+    numbers, mesh = placement.numbers(chains), placement.mesh
+    where = {"kernel": kernel, "capacity": capacity, "numbers": numbers, "adapts": adapts, "mesh": mesh}
+    if goes_at_own_pace(kernel, tuning, chains // placement.devices):
+        together = 1 if adapts else count
         points, policy, chunk, _ = run_at_own_pace(
-            key, points, policy, first, count, together, density, tuning, kernel=kernel, capacity=capacity
+            key, points, policy, first, count, together, density, tuning, **where
         )
     else:
-        points, policy, chunk = run_in_lockstep(
-            key, points, policy, first, count, density, tuning, kernel=kernel, capacity=capacity
-        )
+        points, policy, chunk = run_in_lockstep(key, points, policy, first, count, density, tuning, **where)
     return points, policy, chunk
 
 
 def goes_at_own_pace(kernel: Kernel, tuning: Tuning, chains: int) -> bool:
-    """Whether chains do not wait for each other."""
+    """Whether so many chains of a device do not wait for each other."""
     is_stepped = isinstance(kernel, SteppedKernel) and isinstance(tuning.trajectory, SteppedTrajectory)
     return is_stepped and chains >= OWN_PACE_CHAINS
 

@@ -47,10 +47,10 @@ class Chunk(NamedTuple):
     info: Info
 
 
-def draw_keys(chain_key: PRNGKey, numbers: jax.Array) -> PRNGKey:
+def draw_keys(chain_key: PRNGKey, numbers: jax.Array, chains: jax.Array) -> PRNGKey:
     """The randomness of a draw of every chain, by its number and its chain's."""
     return jax.vmap(lambda number, chain: jax.random.fold_in(jax.random.fold_in(chain_key, number), chain))(
-        numbers, jnp.arange(numbers.size)
+        numbers, chains
     )
 
 

@@ -5,16 +5,18 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from mongepatch._typing import Count, LogDensity, PRNGKey
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning, acceptance_of, draw_keys, setup_of
+from mongepatch.chains.placement import of_all_chains, on_each_device
 from mongepatch.kernels import Kernel, draw
 from mongepatch.program import jit
 
 P = TypeVar("P", bound=StepSizePolicy)
 
 
-@partial(jit, static_argnames=("kernel", "capacity"))
+@partial(jit, static_argnames=("kernel", "capacity", "mesh"))
 def run_in_lockstep(
     key: PRNGKey,
     points: Any,
@@ -26,22 +28,64 @@ def run_in_lockstep(
     *,
     kernel: Kernel,
     capacity: int,
+    numbers: jax.Array | None = None,
+    adapts: bool | jax.Array = True,
+    mesh: Mesh | None = None,
 ) -> tuple[Any, P, Chunk]:
     """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another. A
     density in other coordinates than the model's has a method `to_model_with_log_det`; `lp` is the model's.
+
+    Args:
+        key: randomness of the run.
+        points: where chains are.
+        policy: where the step size comes from.
+        first: number of the first draw.
+        count: how many draws to make.
+        density: the log density.
+        tuning: tuning parameters.
+        kernel: how chains move.
+        capacity: rows of the result.
+        numbers: the numbers of the chains; by default from 0 on.
+        adapts: whether the policy does; one that does not needs no exchange between devices.
+        mesh: devices that chains are divided among.
     """
+    numbers = jnp.arange(points.logdensity.shape[0]) if numbers is None else numbers
+
+    def run(points: Any, numbers: jax.Array, shared: Any) -> tuple[Any, P, Chunk]:
+        return _run(points, numbers, *shared, kernel=kernel, capacity=capacity, mesh=mesh)
+
+    shared = (key, policy, first, count, density, tuning, adapts)
+    made: tuple[Any, P, Chunk] = on_each_device(run, mesh, points, numbers, shared, (True, False, None))
+    return made
+
+
+def _run(
+    points: Any,
+    chains: jax.Array,
+    key: PRNGKey,
+    policy: P,
+    first: Count,
+    count: Count,
+    density: LogDensity,
+    tuning: Tuning,
+    adapts: Any,
+    *,
+    kernel: Kernel,
+    capacity: int,
+    mesh: Mesh | None,
+) -> tuple[Any, P, Chunk]:
+    """The draws of the chains of one device."""
     chain_key, length_key = jax.random.split(key)
-    chains = points.logdensity.shape[0]
 
     def draw_all(number: Count, points: Any, policy: P) -> tuple[Any, P, Chunk]:
-        keys = draw_keys(chain_key, jnp.full(chains, number))
+        keys = draw_keys(chain_key, jnp.full(chains.size, number), chains)
         shared_key = jax.random.fold_in(length_key, number)
         setup = setup_of(policy.step_size, points, density, tuning)
         points, info = jax.vmap(lambda key, point: draw(kernel, key, point, setup, shared_key))(keys, points)
-        acceptance = acceptance_of(info)
+        acceptance = of_all_chains(acceptance_of(info), mesh, adapts)
         position = internal = points.position
         if hasattr(density, "to_model_with_log_det"):
             position, log_det = jax.vmap(density.to_model_with_log_det)(internal)

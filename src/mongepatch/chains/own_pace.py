@@ -12,9 +12,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.sharding import Mesh
 
 from mongepatch._typing import Count, LogDensity, PRNGKey
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning, acceptance_of, draw_keys, setup_of
+from mongepatch.chains.placement import of_all_chains, on_each_device
 from mongepatch.kernels import Info, Setup, SteppedKernel, drawn
 from mongepatch.program import jit
 
@@ -51,7 +53,7 @@ class _Progress(NamedTuple):
     """Steps that all chains have made at once."""
 
 
-@partial(jit, static_argnames=("kernel", "capacity"))
+@partial(jit, static_argnames=("kernel", "capacity", "mesh"))
 def run_at_own_pace(
     key: PRNGKey,
     points: Any,
@@ -64,13 +66,43 @@ def run_at_own_pace(
     *,
     kernel: SteppedKernel,
     capacity: int,
+    numbers: jax.Array | None = None,
+    adapts: bool | jax.Array = True,
+    mesh: Mesh | None = None,
 ) -> tuple[Any, P, Chunk, jax.Array]:
     """The draws of `run_in_lockstep`, in one loop of single steps; and the number of steps that all made at once.
 
     A chain that has made `together` draws waits for the others, and the policy sees the last draw of each. With a
     policy that adapts, `together` must be 1. Randomness is that of `run_in_lockstep`, so that draws differ from its
-    draws by rounding alone.
+    draws by rounding alone. Other arguments are those of `run_in_lockstep`; steps are those of each device.
     """
+    numbers = jnp.arange(points.logdensity.shape[0]) if numbers is None else numbers
+
+    def run(points: Any, numbers: jax.Array, shared: Any) -> tuple[Any, P, Chunk, jax.Array]:
+        return _run(points, numbers, *shared, kernel=kernel, capacity=capacity, mesh=mesh)
+
+    shared = (key, policy, first, count, together, density, tuning, adapts)
+    points, policy, chunk, steps = on_each_device(run, mesh, points, numbers, shared, (True, False, None, True))
+    return points, policy, chunk, steps.sum()
+
+
+def _run(
+    points: Any,
+    numbers: jax.Array,
+    key: PRNGKey,
+    policy: P,
+    first: Count,
+    count: Count,
+    together: Count,
+    density: LogDensity,
+    tuning: Tuning,
+    adapts: Any,
+    *,
+    kernel: SteppedKernel,
+    capacity: int,
+    mesh: Mesh | None,
+) -> tuple[Any, P, Chunk, jax.Array]:
+    """The draws of the chains of one device."""
     chain_key, _ = jax.random.split(key)
     chains = points.logdensity.shape[0]
 
@@ -79,17 +111,23 @@ def run_at_own_pace(
         end = jnp.minimum(progress.made[0] + together, count)
         setup = setup_of(policy.step_size, points, density, tuning)
         begins = jnp.ones(chains, bool)
-        progress = _draw_until(end, progress._replace(begins=begins), chain_key, first, setup, kernel)
+        progress = _draw_until(end, progress._replace(begins=begins), chain_key, first, numbers, setup, kernel)
         last = jax.tree.map(lambda row: row[end - 1], progress.rows.info)
-        return progress, policy.update(acceptance_of(last))
+        return progress, policy.update(of_all_chains(acceptance_of(last), mesh, adapts))
 
     start = _nothing_yet(points, setup_of(policy.step_size, points, density, tuning), kernel, capacity)
     progress, policy = jax.lax.while_loop(lambda carry: carry[0].made[0] < count, block, (start, policy))
-    return progress.points, policy, _chunk(progress.rows, density, count), progress.steps
+    return progress.points, policy, _chunk(progress.rows, density, count), progress.steps[None]
 
 
 def _draw_until(
-    end: Count, progress: _Progress, chain_key: PRNGKey, first: Count, setup: Setup, kernel: SteppedKernel
+    end: Count,
+    progress: _Progress,
+    chain_key: PRNGKey,
+    first: Count,
+    numbers: jax.Array,
+    setup: Setup,
+    kernel: SteppedKernel,
 ) -> _Progress:
     """Make draws until every chain has made `end` of them."""
     begin: Any = jax.vmap(lambda key, point: kernel.begin(key, point, setup))
@@ -110,7 +148,7 @@ def _draw_until(
         return turn(growing), steps
 
     def advance(progress: _Progress) -> _Progress:
-        fresh = begin(draw_keys(chain_key, first + progress.made), progress.points)
+        fresh = begin(draw_keys(chain_key, first + progress.made, numbers), progress.points)
         growing = replaced(progress.growing, progress.begins, fresh)
         unfinished = (progress.made < end).sum()
         growing, steps = jax.lax.while_loop(
@@ -159,7 +197,7 @@ def _where(condition: jax.Array, new: jax.Array, old: jax.Array) -> jax.Array:
 def _nothing_yet(points: Any, setup: Setup, kernel: SteppedKernel, capacity: int) -> _Progress:
     """Chains that have made no draw, with room for what they will."""
     chains = points.logdensity.shape[0]
-    keys = jax.eval_shape(lambda: draw_keys(jax.random.key(0), jnp.zeros(chains, jnp.int32)))
+    keys = jax.eval_shape(lambda: draw_keys(jax.random.key(0), *jnp.zeros((2, chains), jnp.int32)))
 
     def shapes(keys: Any, points: Any) -> Any:
         growing = jax.vmap(lambda key, point: kernel.begin(key, point, setup))(keys, points)

@@ -12,6 +12,7 @@ import numpy as np
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
+from mongepatch.chains.placement import Placement
 from mongepatch.kernels import Info, Kernel
 from mongepatch.program import jit
 
@@ -50,8 +51,11 @@ class Record(NamedTuple):
 class Runner:
     """Moves chains on and counts their draws, so that each draw of a run has a number and a randomness of its own."""
 
-    def __init__(self, key: PRNGKey, density: LogDensity, kernel: Kernel, report: Report) -> None:
+    def __init__(
+        self, key: PRNGKey, density: LogDensity, kernel: Kernel, report: Report, placement: Placement | None = None
+    ) -> None:
         self.density, self.kernel = density, kernel
+        self.placement = Placement() if placement is None else placement
         self._key, self._report = key, report
         self.done = 0
         """Draws of each chain so far, by whose numbers randomness is made."""
@@ -134,6 +138,7 @@ class Runner:
             tuning,
             kernel=self.kernel,
             capacity=capacity_of(points.position),
+            placement=self.placement,
         )
         return jax.block_until_ready(made)
 

@@ -14,7 +14,7 @@ from mongepatch.program import fingerprint_of_code, fingerprint_of_data
 from mongepatch.sampling.prepare import Prepared
 from mongepatch.sampling.snapshot import arrays_of
 
-_MOST_PROBES = 16
+MOST_PROBES = 16
 """Chains at whose starting points the density is evaluated."""
 
 
@@ -83,7 +83,7 @@ def check_identity(
 
 
 def _probes(points: Any) -> dict[str, np.ndarray]:
-    return arrays_of("probe", jax.tree.map(lambda leaf: np.asarray(leaf)[:_MOST_PROBES], points))
+    return arrays_of("probe", jax.tree.map(lambda leaf: np.asarray(leaf)[:MOST_PROBES], points))
 
 
 def _words(names_and_shapes: list[Any]) -> str:

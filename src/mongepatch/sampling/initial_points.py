@@ -1,7 +1,6 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -34,12 +33,15 @@ def initial_points(
     density: LogDensity,
     metric: Metric,
     init: InitialValues | None,
-    chains: int,
+    chains: np.ndarray,
     *,
     spread: float,
     per_chain: bool,
 ) -> Any:
-    """The metric's point where each chain starts: given by the user, around the user's, or of the target's own."""
+    """The metric's point where each chain starts: given by the user, around the user's, or of the target's own.
+
+    Chains are given by their numbers, which decide where each starts.
+    """
     if init is not None and init.values is not None:
         propose = _partly_around(target, init.values, spread, density, per_chain=per_chain)
         found = _dispersed(key, chains, propose, density, metric)
@@ -133,24 +135,25 @@ def _partly_around(
     return propose
 
 
-@partial(jit, static_argnames=("chains",))
-def _chain_keys(key: PRNGKey, attempt: int, *, chains: int) -> PRNGKey:
+@jit
+def _chain_keys(key: PRNGKey, attempt: int, chains: jax.Array) -> PRNGKey:
     """Randomness of each chain."""
-    return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), jnp.arange(chains))
+    return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), chains)
 
 
 def _dispersed(
     key: PRNGKey,
-    chains: int,
+    chains: np.ndarray,
     propose: Proposal,
     density: LogDensity,
     metric: Metric,
     fractions: Sequence[float] = _SPREAD_FRACTIONS,
 ) -> _Geometry:
     """A point for every chain; where a proposed one cannot be used, another is proposed."""
-    positions, usable = None, np.zeros(chains, bool)
+    positions, usable = None, np.zeros(chains.size, bool)
+    numbers = on_device(chains, np.int32)
     for attempt, fraction in enumerate(fractions):
-        proposed = propose(_chain_keys(key, attempt, chains=chains), fraction)
+        proposed = propose(_chain_keys(key, attempt, numbers), fraction)
         positions = proposed if positions is None else jnp.where(usable[:, None], positions, proposed)
         found = _geometry(positions, metric, density)
         usable = found.usable()

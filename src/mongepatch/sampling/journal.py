@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from mongepatch.chains import Record, Report, Runner, StepSizePolicy, Tuning, concatenated, joined
+from mongepatch.chains import Placement, Record, Report, Runner, StepSizePolicy, Tuning, concatenated, joined
 from mongepatch.errors import OtherRunError, SamplingInterrupted, SamplingWarning
 from mongepatch.kernels import Info
 from mongepatch.sampling.interrupts import Interrupts
@@ -26,9 +26,15 @@ class JournaledRunner(Runner):
     """A runner whose calls are stored, and taken from the store where they are there."""
 
     def __init__(
-        self, run: tuple[Any, Any, Any], report: Report, store: RunStore, seconds: float, interrupts: Interrupts
+        self,
+        run: tuple[Any, Any, Any],
+        report: Report,
+        placement: Placement,
+        store: RunStore,
+        seconds: float,
+        interrupts: Interrupts,
     ) -> None:
-        super().__init__(*run, report)
+        super().__init__(*run, report, placement)
         self._store, self._interval, self._interrupts = store, seconds, interrupts
         self._call = 0
         self._stored: dict[int, list[Container]] = {}
@@ -54,7 +60,7 @@ class JournaledRunner(Runner):
             before = self.seconds
             with reading_a_run():
                 self._check(entry, draws, begun_with)
-                parts.append(_record(entry.arrays))
+                parts.append(record_of_arrays(entry.arrays))
                 points = tree_of_arrays("points", entry.arrays, points)
                 policy = tree_of_arrays("policy", entry.arrays, policy)
                 self.seconds, self.done = float(entry.facts["seconds"]), int(entry.facts["done"])
@@ -69,7 +75,9 @@ class JournaledRunner(Runner):
             made += len(rows.position)
             is_due = time.monotonic() - written > self._interval
             if is_due or made == draws or self._interrupts.requested:
-                arrays = _arrays(concatenated(pending)) | arrays_of("points", points) | arrays_of("policy", policy)
+                arrays = (
+                    arrays_of_record(concatenated(pending)) | arrays_of("points", points) | arrays_of("policy", policy)
+                )
                 self._store.add_entry(arrays, facts | {"seconds": self.seconds, "done": self.done})
                 written, pending = time.monotonic(), []
             if self._interrupts.requested:
@@ -105,7 +113,7 @@ def _digest_of(points: Any, policy: Any) -> str:
     return digest(b"".join(values.tobytes() for values in arrays.values()))
 
 
-def _arrays(record: Record) -> dict[str, np.ndarray]:
+def arrays_of_record(record: Record) -> dict[str, np.ndarray]:
     """Draws by name."""
     plain = {f"row.{name}": getattr(record, name) for name in ("position", "internal", "gradient")}
     info = {f"info.{name}": value for name, value in record.info._asdict().items() if name != "extra"}
@@ -113,8 +121,8 @@ def _arrays(record: Record) -> dict[str, np.ndarray]:
     return {name: value for name, value in (plain | info | extra).items() if value is not None}
 
 
-def _record(arrays: dict[str, np.ndarray]) -> Record:
-    """The inverse of `_arrays`."""
+def record_of_arrays(arrays: dict[str, np.ndarray]) -> Record:
+    """The inverse of `arrays_of_record`."""
     extra: Any = {name.partition(".")[2]: value for name, value in arrays.items() if name.startswith("extra.")}
     named: dict[str, Any] = {name: arrays[f"info.{name}"] for name in Info._fields if name != "extra"}
     info = Info(**named, extra=extra)

@@ -40,15 +40,17 @@ def check_callback(callback: Any) -> Any:
 
 def is_stored(store: Any) -> bool:
     """Whether draws go to a store; those of a result in memory that goes on do not."""
-    return store.store is not None if isinstance(store, Continued) else store is not None
+    return (store.store or store.into) is not None if isinstance(store, Continued) else store is not None
 
 
 def keeper_of(store: Any, run: Any, options: Any, settings: Mapping[str, Any], gather: Gather) -> Keeper:
     """Where draws go: a `Continued` run says so itself."""
     if isinstance(store, Continued):
-        if store.store is None:
+        how = store.into
+        if store.store is not None:
+            how = Store(store.store.files.words, **store.begun.facts["store"])
+        if how is None:
             return Keeper(run, options, settings, gather, store)
-        how = Store(store.store.files.words, **store.begun.facts["store"])
         return StoreKeeper(run, options, settings, gather, store, how)
     if store is None:
         return Keeper(run, options, settings, gather, None)

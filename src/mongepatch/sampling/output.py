@@ -58,6 +58,14 @@ def tree_of(groups: Mapping[str, Mapping[str, Any]], target: Target, attrs: Mapp
     return tree
 
 
+def with_chain_numbers(tree: "DataTree", offset: int) -> "DataTree":
+    """The tree with the numbers of its chains, of which the first is not 0, as their labels."""
+    for group in tree.children.values() if offset else ():
+        if "chain" in group.coords:
+            group.dataset = group.to_dataset().assign_coords(chain=group["chain"].to_numpy() + offset)
+    return tree
+
+
 def _dataset(name: str, group: Mapping[str, Any], target: Target, attrs: Mapping[str, Any]) -> "Dataset":
     """A group by itself: the user's names of dimensions are not for statistics, of which one may have the same name."""
     if name.endswith("sample_stats"):

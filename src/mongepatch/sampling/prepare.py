@@ -12,16 +12,21 @@ import numpy as np
 
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
+from mongepatch.chains import Placement
 from mongepatch.coordinates import WhitenedDensity, Whitening, whitening_of
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric, fitted
 from mongepatch.program import Program, jit, trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
+from mongepatch.sampling.devices import mesh_of
 from mongepatch.sampling.initial_points import check_per_chain, initial_points
 from mongepatch.sampling.initial_values import InitialValues, initial_values, plain_values
 from mongepatch.targets import Target
 from mongepatch.targets.reading import with_read_residuals
 from mongepatch.validation import number_at_least_zero, whole_number
+
+_MOST_CHAINS = 2**31 - 1
+"""Chains are numbered by integers of 32 bits."""
 
 
 class Keys(NamedTuple):
@@ -52,6 +57,8 @@ class Prepared:
     init: InitialValues | None
     spread: float
     per_chain: bool
+    placement: Placement
+    """The number of the first chain, and devices."""
 
     @property
     def positions(self) -> jax.ShapeDtypeStruct:
@@ -77,7 +84,7 @@ class Prepared:
             self.density,
             metric,
             self.init,
-            self.chains,
+            self.placement.offset + np.arange(self.chains),
             spread=self.spread,
             per_chain=self.per_chain,
         )
@@ -88,6 +95,8 @@ def prepare(
     init: PyTree = None,
     *,
     chains: int = 4,
+    chain_offset: int = 0,
+    devices: Any = None,
     seed: int | jax.Array | None = 0,
     spread: float = 1.0,
     per_chain: bool = False,
@@ -107,6 +116,8 @@ def prepare(
         target: a log density, or a `Target`.
         init: one starting point, or one for each chain.
         chains: number of chains.
+        chain_offset: the number of the first.
+        devices: what chains are divided among.
         seed: an integer, or a `jax.random.key`; None for one that is drawn.
         spread: `init_spread`.
         per_chain: `init_per_chain`.
@@ -122,6 +133,9 @@ def prepare(
     """
     require("arviz_base", "sample", "Sampling")
     chains = whole_number("chains", chains)
+    chain_offset = whole_number("chain_offset", chain_offset, least=0)
+    if chain_offset + chains > _MOST_CHAINS:
+        raise SettingError(f"chain_offset + chains must be at most {_MOST_CHAINS:,}.")
     spread = float(number_at_least_zero("init_spread", spread))
     seed = secrets.randbits(31) if seed is None else seed
     key = _key_of(seed)
@@ -152,7 +166,9 @@ def prepare(
         target = with_read_residuals(target, position, traced, partial=patch)
     whitening = whitening_of(target, position, traced) if whiten else None
     density = traced if whitening is None else whitening.initial
-    return Prepared(target, density, whitening, position, keys, _recorded(seed, key), chains, start, spread, per_chain)
+    placement = Placement(chain_offset, mesh_of(devices, chains, density))
+    recorded = _recorded(seed, key)
+    return Prepared(target, density, whitening, position, keys, recorded, chains, start, spread, per_chain, placement)
 
 
 def _about_init(error: Exception, target: Target, init: PyTree, chains: int) -> str:

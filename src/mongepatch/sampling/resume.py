@@ -1,5 +1,6 @@
 """Runs that go on: after a break, or for more draws than were asked for at first."""
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,12 +10,16 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PyTree
-from mongepatch.errors import OtherRunError, ParameterError, SettingError
+from mongepatch.errors import OtherRunError, ParameterError, SettingError, StoreError
+from mongepatch.sampling.cluster.in_parts import places_of, resume_parts
+from mongepatch.sampling.cluster.model import Model, built
+from mongepatch.sampling.cluster.warm import PartStores
 from mongepatch.sampling.keeper import Continued
 from mongepatch.sampling.sample import sample
-from mongepatch.sampling.settings import settings_from_facts
+from mongepatch.sampling.settings import Store, settings_from_facts
 from mongepatch.sampling.snapshot import reading_a_run
 from mongepatch.sampling.state_group import STATE, state_of
+from mongepatch.sampling.tuning import tuning_of_container
 from mongepatch.sampling.until import Until
 from mongepatch.sampling.watch import Callback
 from mongepatch.store import Container, RunStore, files_at
@@ -33,6 +38,8 @@ def resume(
     *,
     callback: Callback | None = None,
     progress: bool = True,
+    executor: Any = None,
+    devices: Any = None,
     **settings: Any,
 ) -> "DataTree":
     """End a run that was interrupted or killed, in warm-up or later: its draws are those of a run without a break.
@@ -47,6 +54,9 @@ def resume(
             arrays; its values do not matter.
         callback: as for `sample`.
         progress: as for `sample`.
+        executor: as for `sample`, for a run that was begun with one, or on several hosts: its chains may be drawn in
+            other processes than before, or in this one.
+        devices: as for `sample`.
         settings: arguments of `sample` that a store does not hold.
 
     Returns:
@@ -60,7 +70,14 @@ def resume(
         >>> tree = mp.sample(mp.targets.banana(), warmup=100, draws=200, store="run.zarr", progress=False)
         >>> tree = mp.resume("run.zarr", mp.targets.banana(), progress=False)
     """
-    return _go_on(_reopened(store), target, init, settings, {"callback": callback, "progress": progress})
+    places = places_of(executor, None, devices, None)
+    if isinstance(store, str | os.PathLike) and (stores := PartStores(Store(store))).has_parts:
+        return resume_parts(stores, Model(target, init, settings), places, progress=progress)
+    if places:
+        raise StoreError(f"{store} holds no parts of a run: it is resumed in one process, without executor=.")
+    target, init = built(target, init)
+    options = {"callback": callback, "progress": progress, "devices": devices}
+    return go_on(_reopened(store), target, init, settings, options)
 
 
 def extend(
@@ -103,9 +120,9 @@ def extend(
     options = {"callback": callback, "progress": progress}
     if not _is_tree(run):
         continued = _reopened(run)
-        return _go_on(continued, target, init, settings, options | {"more": more, "until": until})
+        return go_on(continued, target, init, settings, options | {"more": more, "until": until})
     continued = Continued(*state_of(run))
-    made = _go_on(continued, target, init, settings, options | {"more": more, "until": until})
+    made = go_on(continued, target, init, settings, options | {"more": more, "until": until})
     return _appended(run, made)
 
 
@@ -121,16 +138,28 @@ def _reopened(location: Any) -> Continued:
     return Continued(store.run, store.tuned, state, store)
 
 
-def _go_on(
+def go_on(
     continued: Continued, target: Any, init: PyTree, given: Mapping[str, Any], options: dict[str, Any]
 ) -> "DataTree":
+    """Make the draws that a run still lacks.
+
+    Args:
+        continued: the run.
+        target: its target.
+        init: one point of the parameters, where their structure is not known.
+        given: settings that a store does not hold.
+        options: other arguments of `sample`; `more` draws than it was to have, `until` something else is reached.
+    """
     try:
         with reading_a_run():
             settings = _settings(continued, given, options.pop("more", 0), options.pop("until", None))
             begun = continued.begun
-            seed = jax.random.wrap_key_data(on_device(begun.arrays["key"]), impl=begun.facts["key"])
+            seed = begun.facts.get("seed")
+            if not isinstance(seed, int):
+                seed = jax.random.wrap_key_data(on_device(begun.arrays["key"]), impl=begun.facts["key"])
             point = _starting_point(begun, target, init, per_chain=settings["init_per_chain"])
-        return sample(target, point, seed=seed, store=continued, **settings, **options)
+            tuning = tuning_of_container(begun)
+        return sample(target, point, seed=seed, store=continued, tuning=tuning, **settings, **options)
     finally:
         if continued.store is not None:
             continued.store.close()
@@ -163,7 +192,7 @@ def _starting_point(begun: Container, target: Any, init: PyTree, *, per_chain: b
         return by_name or None
     if isinstance(target, Target):
         _check_size(flat, target.layout)
-        return on_device(flat)
+        return on_device(flat) if target.layout.by_name else target.layout.tree(on_device(flat))
     if init is not None:
         layout = Layout.of(jax.tree.map(lambda leaf: leaf[0], init) if per_chain else init)
     else:

@@ -17,7 +17,7 @@ from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.sampling.checks import check_residuals, check_smooth, check_warmup, traced_residuals
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.keeper import Keeper
-from mongepatch.sampling.output import to_datatree
+from mongepatch.sampling.output import to_datatree, with_chain_numbers
 from mongepatch.sampling.prepare import Prepared
 from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.tuning import FoundTuning, tuning_group
@@ -60,6 +60,8 @@ class RunOptions(NamedTuple):
     callback: Callback | None = None
     stored: bool = False
     """Whether draws go to a store."""
+    compiles_ahead: bool = True
+    """Whether the sampler of all chains is needed, and compiled while starting points are looked for."""
 
     @property
     def first_acceptance(self) -> float:
@@ -105,7 +107,9 @@ def begin_run(
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
     policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
-    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, tuning, policy, kernel)
+    where = (tuning, policy, kernel, prepared.placement)
+    ahead = options.compiles_ahead
+    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, *where) if ahead else None
     points = prepared.initial_points(tuning.metric)
     if isinstance(found, Residuals):
         check_residuals(found, points.position)
@@ -141,7 +145,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
     ):
         report = WatchedReport(bar, options.callback, interrupts, total=total, stored=options.stored)
         runner = keeper.runner(report, interrupts)
-        state, choice, warmup_time = keeper.restored(runner) or _warm_up(run, options, runner)
+        state, choice, warmup_time = keeper.restored(runner) or find_tuning(run, options, runner)
         report.message(choice.line)
         attributes = partial(_attributes, run.prepared, state, choice, options, warmup_time)
         keeper.begin(state, choice, warmup_time, attributes(0.0))
@@ -152,7 +156,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
     if options.stored and ending.interrupted:
         interrupts.deliver()
     added = {}
-    if run.finds_something(options):
+    if run.finds_something(options) and not options.stored:
         last = keeper.last if columns is None else None
         last = in_model(np.asarray(state.points.position), runner.density) if last is None else last
         added["tuning"] = tuning_group(state, last, target.layout, choice.line)
@@ -161,8 +165,8 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
     return with_groups(tree, added) if added else tree, sentence(ending, keeper, options.until)
 
 
-def _warm_up(run: ReadyRun, options: RunOptions, runner: Runner) -> tuple[WarmupState, Choice, float]:
-    """What warm-up found, and how long it took."""
+def find_tuning(run: ReadyRun, options: RunOptions, runner: Runner) -> tuple[WarmupState, Choice, float]:
+    """Warm up: what was found, and how long it took."""
     runner.compiling = run.compiling
     state = WarmupState.begin(
         runner,
@@ -185,7 +189,7 @@ def gather(
 ) -> "DataTree":
     """A tree from draws, and those of warm-up where they are kept; for a store, from the first draw alone."""
     target = run.prepared.target
-    tree = to_datatree(record, warmup, target, attrs, options.keep)
+    tree = with_chain_numbers(to_datatree(record, warmup, target, attrs, options.keep), run.prepared.placement.offset)
     if not options.log_likelihood or options.stored:
         return tree
     whole = tree if options.keep is None else to_datatree(record, (), target, attrs)

@@ -15,6 +15,8 @@ from mongepatch.kernels import Kernel
 from mongepatch.metrics import Metric, Patch
 from mongepatch.sampling.advice import Situation
 from mongepatch.sampling.checks import check_keep
+from mongepatch.sampling.cluster.in_parts import places_of, run_in_parts
+from mongepatch.sampling.cluster.model import Model, built
 from mongepatch.sampling.diagnostics import diagnose
 from mongepatch.sampling.long_runs import check_callback, draws_to_make, for_diagnosis, is_stored, keeper_of
 from mongepatch.sampling.prepare import prepare
@@ -41,8 +43,8 @@ if TYPE_CHECKING:
 
 _SETTINGS = (
     *("residuals", "data_residuals", "whiten", "metric", "trajectory", "step_size", "target_acceptance", "kernel"),
-    *("draws", "warmup", "chains", "scheme", "init_spread", "init_per_chain", "dims", "coords", "keep"),
-    *("save_warmup", "log_likelihood", "thin", "until"),
+    *("draws", "warmup", "chains", "chain_offset", "scheme", "init_spread", "init_per_chain", "dims", "coords"),
+    *("keep", "save_warmup", "log_likelihood", "thin", "until"),
 )
 """Arguments that a run which goes on must have again; the seed and the starting point are kept as arrays."""
 
@@ -63,6 +65,8 @@ def sample(
     draws: int = 1000,
     warmup: int | None = None,
     chains: int = 4,
+    chain_offset: int = 0,
+    devices: int | Sequence[jax.Device] | None = None,
     seed: int | jax.Array | None = 0,
     scheme: Scheme | None = None,
     init_spread: float = 1.0,
@@ -76,6 +80,8 @@ def sample(
     log_likelihood: bool = False,
     thin: int = 1,
     store: Any = None,
+    executor: Any = None,
+    chains_per_task: int | None = None,
     until: Until | None = None,
     callback: Callback | None = None,
     progress: bool = True,
@@ -88,7 +94,8 @@ def sample(
     decides every draw.
 
     Args:
-        target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`.
+        target: a log density of any pytree of parameters, written with jax.numpy, up to a constant; or a `Target`. Or
+            a function without arguments that builds either, and perhaps returns a starting point with it.
         init: one starting point, around which chains are dispersed. Its structure, shapes and keys are those of the
             parameters. A `Target` takes a flat vector too, or knows where to start by itself. One of a NumPyro or PyMC
             model takes values of its variables by name, of all or of some, as in `{"tau": 0.5}`. All take a draw of a
@@ -117,13 +124,18 @@ def sample(
         warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, and 100 for
             256 chains or more, which find it together.
         chains: number of chains.
+        chain_offset: the number of the first chain. Its number and the seed decide a chain's randomness, so that
+            several jobs can make the chains of one run, with the same `tuning`: see `merge`.
+        devices: what chains are divided among, evenly: a number of this process's devices, or a list of them. By
+            default all accelerators, as far as they divide the number of chains, and one CPU.
         seed: an integer, or a `jax.random.key`. None draws one. The attribute `seed` of the result has it.
         scheme: "merged" or "paper", as for `lmc`; for the kernel "lmc" alone.
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.
         init_unconstrained: whether values by name in `init` are unconstrained ones, such as log τ for `tau`.
-        tuning: a result of an earlier run, whose tuning parameters are used as they are: there is no warm-up, whatever
-            `warmup` is. Without `init`, chains start where they ended then.
+        tuning: a result of an earlier run, or the path or URL of its store. Its tuning parameters are used as they are:
+            there is no warm-up, whatever `warmup` is. Without `init`, chains start where they ended then; those of a
+            run in a store, where they were when its warm-up ended.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         keep: names of the variables of the result to keep, such as ["tau"]; by default all. Others are not copied from
@@ -136,6 +148,11 @@ def sample(
         store: where to write draws as they are made, so that memory does not grow with them and a run that was killed
             can go on: a path such as "run.zarr", a URL, a store of zarr, or `Store(...)` with settings. The arrays of
             the result are then read from it when they are used. See `resume` and `extend`.
+        executor: a `concurrent.futures.Executor`, such as `client.get_executor()` of Dask, or a function without
+            arguments that makes one. Chains are warmed up here and drawn in groups, as tasks of the executor; draws are
+            those of a run without it. Tasks that are lost with a worker are done again. The target must be one that
+            can be pickled, or a function without arguments that builds it, or "module:function".
+        chains_per_task: chains of a group; by default as many groups as there are workers.
         until: `Until(ess=400, ...)` to stop as soon as diagnostics are good enough; `draws` is then the most of each
             chain, unless `Until` says otherwise.
         callback: a function that is called after every chunk of draws with a `RunStatus`: how many there are, the log
@@ -162,6 +179,9 @@ def sample(
         MetricError: the metric does not fit the parameters.
         SettingError: a number is out of range.
         StoreError: the store cannot be written, or holds a run already.
+        TransportError: the model cannot be sent to the workers of an executor.
+        WorkerError: the executor has lost its workers.
+        HostLostError: a process of a run on several hosts does not answer.
         SamplingInterrupted: Ctrl-C in warm-up. After it, Ctrl-C ends the run and returns the draws so far; a second one
             stops at once.
 
@@ -173,12 +193,10 @@ def sample(
         (4, 500)
     """
     settings = {name: value for name, value in locals().items() if name in _SETTINGS}
+    places, given = places_of(executor, chains_per_task, devices, store), (target, init)
+    target, init = built(target, init)
     kernel = parse_kernel(kernel, scheme)
     chains = whole_number("chains", chains)
-    if tuning is not None and store is not None:
-        raise SettingError(
-            "tuning= is for runs in memory: a store keeps what its own warm-up found. Leave out one of them."
-        )
     found = None if tuning is None else FoundTuning.of(tuning)
     if found is not None:
         warmup, step_size = 0, found.step_size if step_size is None else step_size
@@ -197,10 +215,15 @@ def sample(
         callback=check_callback(callback),
         stored=is_stored(store),
     )
+    places.check(options, chains)
+    if places.hosts is not None:
+        options = options._replace(progress=progress and places.hosts.is_first, compiles_ahead=False)
     prepared = prepare(
         target,
         init,
         chains=chains,
+        chain_offset=chain_offset,
+        devices=1 if places.hosts is not None else devices,
         seed=seed,
         spread=init_spread,
         per_chain=init_per_chain,
@@ -236,8 +259,13 @@ def sample(
         if prepared.whitening is None or whiten is True or found is not None:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    keeper = keeper_of(store, run, options, settings_to_facts(settings, target), partial(gather, run, options))
-    tree, ending = run_chains(run, options, keeper)
+    facts = settings_to_facts(settings, target)
+    if places:
+        model = Model(*given, {name: settings[name] for name in facts["objects"]})
+        tree, ending = run_in_parts(run, options, facts, model, places, store), ""
+    else:
+        keeper = keeper_of(store, run, options, facts, partial(gather, run, options))
+        tree, ending = run_chains(run, options, keeper)
     set_by_user = {
         "metric": metric != "auto" if isinstance(metric, str) else True,
         "trajectory": trajectory != "auto" if isinstance(trajectory, str) else True,
@@ -246,7 +274,7 @@ def sample(
     }
     part = for_diagnosis(tree)
     paragraph = " ".join(filter(None, (ending, diagnose(part, _situation(run, part, set_by_user)))))
-    if paragraph:
+    if paragraph and (places.hosts is None or places.hosts.is_first):
         warnings.warn(paragraph, SamplingWarning, stacklevel=3)
     return tree
 

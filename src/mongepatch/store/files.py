@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -55,6 +56,15 @@ def files_at(location: Any) -> Files:
         'store must be a path such as "run.zarr", a URL such as "s3://bucket/run.zarr", or a store of zarr; it is '
         f"{location!r}."
     )
+
+
+def discard(files: Files) -> None:
+    """Delete all files of a location."""
+    if isinstance(files, Folder):
+        shutil.rmtree(files.path, ignore_errors=True)
+        return
+    for name in files.names(""):
+        files.delete(name)
 
 
 def _remote_store(url: str) -> Any:

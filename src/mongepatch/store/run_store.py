@@ -57,12 +57,7 @@ class RunStore:
         resources = contextlib.ExitStack()
         with resources:
             resources.enter_context(locked(files))
-            if not _is_free(files):
-                raise StoreError(
-                    f'{files.words} holds a run already, which is not overwritten. mp.resume("{files.words}", target) '
-                    f'ends one that was interrupted, mp.extend("{files.words}", target, draws=…) adds draws; or give '
-                    "another name."
-                )
+            check_free(files)
             store = cls(files, Container(dict(arrays), dict(facts)))
             store._checkpoint({}, {})
             files.write(RUN, pack(arrays, facts))  # with it, there is a run
@@ -240,6 +235,15 @@ class RunStore:
             _content(self.files, name, expected)
         self._draws = DrawArrays(self.files, self._layout)
         self._draws.restore(own["draws"])
+
+
+def check_free(files: Files) -> None:
+    """Raise where a location holds a run already."""
+    if not _is_free(files):
+        raise StoreError(
+            f'{files.words} holds a run already, which is not overwritten. mp.resume("{files.words}", target) ends one '
+            f'that was interrupted, mp.extend("{files.words}", target, draws=…) adds draws; or give another name.'
+        )
 
 
 def _is_free(files: Files) -> bool:

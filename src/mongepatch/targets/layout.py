@@ -53,7 +53,8 @@ class Layout:
         return Layout(tuple(kept), tuple(kept.values()))
 
     @property
-    def _by_name(self) -> bool:
+    def by_name(self) -> bool:
+        """Whether parameters have names only, and no pytree of the user's own."""
         return bool(self.treedef == _BY_NAME)
 
     def named(self, flat: Any) -> dict[str, Any]:
@@ -62,17 +63,17 @@ class Layout:
 
     def tree(self, flat: Vectors) -> PyTree:
         """The user's pytree; leading axes stay."""
-        return self.named(flat) if self._by_name else self.treedef.unflatten(self._parts(flat))
+        return self.named(flat) if self.by_name else self.treedef.unflatten(self._parts(flat))
 
     def tree_of(self, values: Mapping[str, Any]) -> PyTree:
         """The user's pytree from values by name; the values themselves where there is no other, or where some lack."""
-        if self._by_name or not set(self.names) <= set(values):
+        if self.by_name or not set(self.names) <= set(values):
             return dict(values)
         return self.treedef.unflatten([values[name] for name in self.names])
 
     def flat(self, tree: PyTree) -> Vector:
         """The flat vector of a pytree of this layout. Where parameters have names only, it may be flat already."""
-        if self._by_name and not isinstance(tree, dict):
+        if self.by_name and not isinstance(tree, dict):
             arrays = [_real(" and ".join(self.names), tree)]
             fits = arrays[0].shape == (self.size,) or (arrays[0].shape,) == self.shapes
         else:
@@ -83,13 +84,13 @@ class Layout:
             wanted = dict(zip(self.names, self.shapes, strict=True))
             raise ParameterError(
                 f"The starting point must have the shapes {wanted}"
-                + (f", or be a flat vector of length {self.size}" if self._by_name else "")
+                + (f", or be a flat vector of length {self.size}" if self.by_name else "")
                 + f"; it has {[array.shape for array in arrays]}."
             )
         return jnp.concatenate([array.ravel() for array in arrays])
 
     def _ordered_leaves(self, tree: PyTree) -> list[Any]:
-        if self._by_name:
+        if self.by_name:
             if set(tree) != set(self.names):
                 raise ParameterError(f"The starting point must name {list(self.names)}; it names {sorted(tree)}.")
             return [tree[name] for name in self.names]
