@@ -1,6 +1,7 @@
 """What warm-up found is in the result, and another run takes it as it is."""
 
 import io
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
@@ -77,7 +78,8 @@ def test_chains_go_on_where_they_ended_with_other_randomness(tree):
     target = mp.Target.from_density(normal, INIT)
     still = mp.sample(target, **options, chains=3, step_size=1e-9)["posterior"]
     ends = tree["posterior"].isel(draw=-1)["b"].values
-    np.testing.assert_allclose(still["b"].isel(draw=0), ends[[0, 1, 0]], atol=1e-5)  # 1,023 steps of 1e-9
+    reach = 1023 * 1e-9 * 3 * 5  # of a tree of full depth, with a velocity of five standard deviations
+    np.testing.assert_allclose(still["b"].isel(draw=0), ends[[0, 1, 0]], atol=reach)
     second = mp.sample(target, tuning=tree, **QUIET)
     third = mp.sample(target, tuning=second, **QUIET)
     steps = [run["sample_stats"]["energy"].values for run in (second, third)]
@@ -115,6 +117,37 @@ def test_tuning_that_does_not_fit_is_refused(tree):
     other = tree["tuning"].to_dataset().assign_attrs(metric="SoftAbs")
     with pytest.raises(mp.SettingError, match=r"class SoftAbs.*give metric"):
         mp.sample(normal, INIT, tuning=other, **QUIET)
+
+
+def test_a_store_holds_the_tuning_and_takes_one(tmp_path, monkeypatch):
+    """Draws are those of a run in memory with the same tuning, also after a break before the first draw."""
+    pytest.importorskip("zarr")
+    options, target = (
+        {**QUIET, "trajectory": mp.Static(5)},
+        replace(hierarchy(), start=lambda key: jax.random.normal(key, (3,))),
+    )
+    first, second, third = (str(tmp_path / name) for name in ("first.zarr", "second.zarr", "third.zarr"))
+    warm = mp.sample(target, **options, warmup=60, store=first)
+    in_store = xr.open_datatree(first, engine="zarr")["tuning"].to_dataset()
+    xr.testing.assert_equal(warm["tuning"].to_dataset(), in_store)
+    in_memory = mp.sample(target, **options, warmup=60)
+    xr.testing.assert_equal(in_memory["tuning"].to_dataset().drop_vars("position"), in_store.drop_vars("position"))
+    expected = mp.sample(target, **options, tuning=warm, seed=3)
+    stored = mp.sample(target, **options, tuning=first, store=second, seed=3)
+    assert stored["posterior"].equals(expected["posterior"])
+    assert "tuning" in mp.open_store(second).children
+
+    def cut(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("mongepatch.sampling.keeper.StoreKeeper.add", cut)
+        with pytest.raises(KeyboardInterrupt):
+            mp.sample(target, **options, tuning=tmp_path / "first.zarr", store=third, seed=3)
+    again = mp.resume(third, target, trajectory=mp.Static(5), progress=False)
+    assert again["posterior"].equals(expected["posterior"])
+    longer = [mp.extend(run, target, draws=5, trajectory=mp.Static(5), progress=False) for run in (third, expected)]
+    assert longer[0]["posterior"].equals(longer[1]["posterior"])
 
 
 def test_the_seed_that_was_drawn_makes_the_same_draws():

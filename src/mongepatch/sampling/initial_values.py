@@ -19,6 +19,8 @@ class InitialValues(NamedTuple):
     """A flat position, or one for each chain; None where values of some variables only are given."""
     values: Mapping[str, Any] | None = None
     """These values by name, with a leading axis for chains where there is a point for each."""
+    of_tuning: bool = False
+    """Whether they are where chains of an earlier run were, whose tuning is used."""
 
 
 def plain_values(init: Any, target: Any) -> PyTree:

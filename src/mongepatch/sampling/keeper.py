@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import jax
 import numpy as np
 
+from mongepatch._groups import with_groups
 from mongepatch.chains import Record, Report, Runner, concatenated, joined
+from mongepatch.coordinates.batches import in_model
 from mongepatch.sampling.identity import check_identity, identity_of
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.journal import JournaledRunner
@@ -27,6 +29,7 @@ from mongepatch.sampling.snapshot import (
     tree_of_arrays,
 )
 from mongepatch.sampling.state_group import with_state
+from mongepatch.sampling.tuning import tuning_group, tuning_to_container
 from mongepatch.sampling.variables import variables
 from mongepatch.store import Container, RunStore, files_at
 from mongepatch.store.reader import open_tree
@@ -89,7 +92,9 @@ class Keeper:
             facts, arrays = identity_of(prepared, run.kernel, run.points)
             key = {"key": np.asarray(jax.random.key_data(prepared.keys.whole))}
             facts |= {"settings": dict(settings), "key": str(jax.random.key_impl(prepared.keys.whole))}
-            self._begun = Container(arrays | key | _init_arrays(prepared), facts | _structure(prepared))
+            taken = Container({}, {}) if options.found is None else tuning_to_container(options.found.group)
+            arrays |= key | _init_arrays(prepared) | taken.arrays
+            self._begun = Container(arrays, facts | _structure(prepared) | taken.facts)
         else:
             self._begun = continued.begun
             with reading_a_run():
@@ -220,6 +225,8 @@ class StoreKeeper(Keeper):
         else:
             self.store = continued.store
         self._written, self._bytes, self._stop = time.monotonic(), 0, math.inf
+        self._found: dict[str, Any] = {}
+        """The group of what warm-up found, by its name."""
 
     def __exit__(self, *_: object) -> None:
         self.store.close()
@@ -238,8 +245,12 @@ class StoreKeeper(Keeper):
     def begin(self, state: WarmupState, choice: Choice, warmup_time: float, attrs: Mapping[str, Any]) -> None:
         """Take what warm-up found."""
         super().begin(state, choice, warmup_time, attrs)
-        if self._continued is not None and self.store.has_draws:
-            self.store.append({}, *self._state(state.points, state.policy))  # with the new number of draws
+        if self.store.has_draws:  # the run goes on, with a new number of draws
+            self.store.append({}, *self._state(state.points, state.policy))
+        elif self.run.finds_something(self.options):
+            layout, position = self.run.prepared.target.layout, np.asarray(state.points.position)
+            last = in_model(position, state.runner.density)
+            self._found = {"tuning": tuning_group(state, last, layout, choice.line)}
 
     def add(self, rows: Record, points: Any, policy: Any) -> None:
         """Take draws; write them from time to time."""
@@ -258,7 +269,7 @@ class StoreKeeper(Keeper):
         parts, self._parts, self._bytes, self._written = self._parts, [], 0, time.monotonic()
         if not self.store.has_draws:
             first = jax.tree.map(lambda array: array[:1], concatenated(parts[:1]))
-            tree = self._gather(joined([first]), self._kept, self._attrs)
+            tree = with_groups(self._gather(joined([first]), self._kept, self._attrs), self._found)
             self._kept = []
             assert self._tuned is not None  # begin comes first
             self.store.begin_draws(self._tuned, self._converted(tree), GROUPS, self._how.chunk_draws)
@@ -288,7 +299,7 @@ class StoreKeeper(Keeper):
 def _init_arrays(prepared: Prepared) -> dict[str, np.ndarray]:
     """The user's starting point: flat, or values of some variables by name."""
     init = prepared.init
-    if init is None:
+    if init is None or init.of_tuning:
         return {}
     if init.values is not None:
         return {f"init.{name}": np.asarray(value) for name, value in init.values.items()}

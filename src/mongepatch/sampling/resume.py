@@ -15,6 +15,7 @@ from mongepatch.sampling.sample import sample
 from mongepatch.sampling.settings import settings_from_facts
 from mongepatch.sampling.snapshot import reading_a_run
 from mongepatch.sampling.state_group import STATE, state_of
+from mongepatch.sampling.tuning import tuning_of_container
 from mongepatch.sampling.until import Until
 from mongepatch.sampling.watch import Callback
 from mongepatch.store import Container, RunStore, files_at
@@ -130,7 +131,8 @@ def _go_on(
             begun = continued.begun
             seed = jax.random.wrap_key_data(on_device(begun.arrays["key"]), impl=begun.facts["key"])
             point = _starting_point(begun, target, init, per_chain=settings["init_per_chain"])
-        return sample(target, point, seed=seed, store=continued, **settings, **options)
+            tuning = tuning_of_container(begun)
+        return sample(target, point, seed=seed, store=continued, tuning=tuning, **settings, **options)
     finally:
         if continued.store is not None:
             continued.store.close()

@@ -152,7 +152,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
     if options.stored and ending.interrupted:
         interrupts.deliver()
     added = {}
-    if run.finds_something(options):
+    if run.finds_something(options) and not options.stored:
         last = keeper.last if columns is None else None
         last = in_model(np.asarray(state.points.position), runner.density) if last is None else last
         added["tuning"] = tuning_group(state, last, target.layout, choice.line)

@@ -122,8 +122,9 @@ def sample(
         init_spread: chains start within this distance of `init` in every coordinate; 0 starts all of them at it.
         init_per_chain: whether the arrays of `init` have a leading axis with one starting point per chain.
         init_unconstrained: whether values by name in `init` are unconstrained ones, such as log τ for `tau`.
-        tuning: a result of an earlier run, whose tuning parameters are used as they are: there is no warm-up, whatever
-            `warmup` is. Without `init`, chains start where they ended then.
+        tuning: a result of an earlier run, or the path or URL of its store. Its tuning parameters are used as they are:
+            there is no warm-up, whatever `warmup` is. Without `init`, chains start where they ended then; those of a
+            run in a store, where they were when its warm-up ended.
         dims: names of the dimensions of each parameter.
         coords: labels along those dimensions.
         keep: names of the variables of the result to keep, such as ["tau"]; by default all. Others are not copied from
@@ -175,10 +176,6 @@ def sample(
     settings = {name: value for name, value in locals().items() if name in _SETTINGS}
     kernel = parse_kernel(kernel, scheme)
     chains = whole_number("chains", chains)
-    if tuning is not None and store is not None:
-        raise SettingError(
-            "tuning= is for runs in memory: a store keeps what its own warm-up found. Leave out one of them."
-        )
     found = None if tuning is None else FoundTuning.of(tuning)
     if found is not None:
         warmup, step_size = 0, found.step_size if step_size is None else step_size

@@ -1,5 +1,6 @@
 """What warm-up found, as a group of a result, and read from it for another run."""
 
+import os
 import zlib
 from collections.abc import Mapping
 from dataclasses import fields, replace
@@ -21,6 +22,7 @@ from mongepatch.metrics.inverse_mass import Correlated, Diagonal, Identity
 from mongepatch.metrics.low_rank import LowRank
 from mongepatch.sampling.initial_values import InitialValues
 from mongepatch.sampling.prepare import Prepared
+from mongepatch.store import Container, open_store
 from mongepatch.targets.layout import Layout
 from mongepatch.trajectories import NUTS, Static
 from mongepatch.warmup import WarmupState
@@ -49,7 +51,7 @@ def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chose
 
     Args:
         state: at the end of warm-up.
-        position: the last draw of each chain, flat and in the model's own coordinates.
+        position: a draw of each chain to go on from, flat and in the model's own coordinates.
         layout: names of the parameters.
         chosen: what was chosen, for a person to read.
     """
@@ -73,8 +75,12 @@ def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chose
         arrays |= {f"information_{name}": part for name, part in density.information._asdict().items()}
         arrays |= {f"outer_{name}": part for name, part in density.outer_map._asdict().items()}
     attrs |= _trajectory_attributes(state.tuning.trajectory)
+    return _dataset(xarray, arrays, layout, {**LIBRARY, **attrs})
+
+
+def _dataset(xarray: Any, arrays: Mapping[str, Any], layout: Layout, attrs: Mapping[str, Any]) -> Any:
     variables = {name: (_DIMS.get(name, ()), np.asarray(array)) for name, array in arrays.items()}
-    return xarray.Dataset(variables, {"parameter": _labels(layout)}, {**LIBRARY, **attrs})
+    return xarray.Dataset(variables, {"parameter": _labels(layout)}, attrs)
 
 
 def _trajectory_attributes(trajectory: Any) -> dict[str, Any]:
@@ -94,6 +100,23 @@ def _labels(layout: Layout) -> list[str]:
     return labels
 
 
+def tuning_to_container(group: "Dataset") -> Container:
+    """The group as arrays and JSON, without the labels of parameters: those of a run are in it anyway."""
+    arrays = {f"tuning.{name}": np.asarray(values) for name, values in group.data_vars.items()}
+    return Container(arrays, {"tuning": {name: np.asarray(value).item() for name, value in group.attrs.items()}})
+
+
+def tuning_of_container(begun: Container) -> "Dataset | None":
+    """The inverse, for a run that goes on; None for one that took no tuning."""
+    if "tuning" not in begun.facts:
+        return None
+    xarray = require("xarray", "sample", "A result")
+    arrays = {name[7:]: array for name, array in begun.arrays.items() if name.startswith("tuning.")}
+    layout = Layout(tuple(begun.facts["names"]), tuple(map(tuple, begun.facts["shapes"])))
+    dataset: Dataset = _dataset(xarray, arrays, layout, begun.facts["tuning"])
+    return dataset
+
+
 class FoundTuning(NamedTuple):
     """What an earlier run found, for a run without warm-up."""
 
@@ -101,7 +124,8 @@ class FoundTuning(NamedTuple):
 
     @classmethod
     def of(cls, tree: Any) -> "FoundTuning":
-        """The tuning of a result."""
+        """The tuning of a result, of its group `tuning`, or of the store at a path or URL."""
+        tree = open_store(tree) if isinstance(tree, str | os.PathLike) else tree
         group = tree if hasattr(tree, "data_vars") and "step_size" in tree.data_vars else group_of(tree, "tuning")
         return cls(group.to_dataset() if hasattr(group, "to_dataset") else group)
 
@@ -139,12 +163,12 @@ class FoundTuning(NamedTuple):
         if [str(label) for label in self.group["parameter"].values] != _labels(prepared.target.layout):
             raise SettingError("tuning was found for other parameters than those of this target: leave it out.")
         if prepared.init is None:
-            rows = np.asarray(self.group["position"])
-            start = np.resize(rows, (prepared.chains, rows.shape[1])).astype(prepared.position.dtype)
+            rows = np.asarray(self.group["position"]).astype(prepared.position.dtype)
+            start = InitialValues(np.resize(rows, (prepared.chains, rows.shape[1])), of_tuning=True)
             # Other randomness than that of the run before: with the same, chains would approach its draws.
-            key = jax.random.fold_in(prepared.keys.run, zlib.crc32(start.tobytes()))
+            key = jax.random.fold_in(prepared.keys.run, zlib.crc32(rows.tobytes()))
             keys = prepared.keys._replace(run=key)
-            prepared = replace(prepared, init=InitialValues(start), per_chain=True, keys=keys)
+            prepared = replace(prepared, init=start, per_chain=True, keys=keys)
         density = prepared.density
         if not isinstance(density, WhitenedDensity):
             return prepared
