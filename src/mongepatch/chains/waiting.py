@@ -10,14 +10,14 @@ import jax
 
 _LEAST_NAP, _NAP_FRACTION = 20e-6, 0.002
 """How long to sleep between two looks: so many seconds, or so much of the time that has passed."""
-_left: list[jax.Array] = []
+_left: list[Any] = []
 """What somebody waited for and then left. XLA cannot stop it."""
 
 
 def wait_until_ready(tree: Any) -> None:
     """Wait for all arrays of a pytree. An exception of a signal's handler ends the wait."""
     begun = time.perf_counter()
-    leaves = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array)]
+    leaves: list[Any] = [leaf for leaf in jax.tree.leaves(tree) if isinstance(leaf, jax.Array)]
     try:
         while not _are_ready(leaves):
             time.sleep(max(_LEAST_NAP, _NAP_FRACTION * (time.perf_counter() - begun)))
@@ -27,7 +27,7 @@ def wait_until_ready(tree: Any) -> None:
     jax.block_until_ready(leaves)  # raises what went wrong
 
 
-def _are_ready(leaves: list[jax.Array]) -> bool:
+def _are_ready(leaves: list[Any]) -> bool:
     return all(leaf.is_ready() for leaf in leaves)
 
 
