@@ -52,6 +52,22 @@ def test_generated_quantities_are_seeded_and_matrices_are_the_right_way_round():
     assert abs(np.corrcoef(noise[:-1, 0], noise[1:, 0])[0, 1]) < 4 / np.sqrt(len(noise))
 
 
+def test_generated_quantities_are_the_groups_of_a_workflow():
+    code = NONCENTERED.replace(
+        "matrix[2, 3] table;",
+        "vector[J] log_lik; for (j in 1:J) log_lik[j] = normal_lpdf(y[j] | theta[j], sigma[j]);\n  matrix[2, 3] table;",
+    )
+    target = mp.from_stan(code, SCHOOLS_DATA)
+    tree = mp.sample(target, metric="euclidean", trajectory="nuts", warmup=300, draws=200, progress=False)
+    whole = target.predict(target.log_likelihood(tree))
+    residuals = (np.asarray(Y) - whole["posterior"]["theta"].values) / SIGMA
+    expected = -0.5 * residuals**2 - np.log(SIGMA) - 0.5 * np.log(2 * np.pi)
+    np.testing.assert_allclose(whole["log_likelihood"]["log_lik"].values, expected, rtol=1e-6)
+    assert whole["posterior_predictive"]["y"].shape == whole["posterior"]["theta"].shape
+    assert list(whole["observed_data"].data_vars) == ["y"]
+    assert pytest.importorskip("arviz_stats").loo(whole).elpd < 0
+
+
 def test_programs_and_data_may_be_files(tmp_path, monkeypatch):
     (tmp_path / "schools.stan").write_text(SCHOOLS)
     included = SCHOOLS.replace("mu ~ normal(0, 5);", "#include prior.stan\n")

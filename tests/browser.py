@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
+SCREENS = pytest.mark.parametrize(("name", "width", "height"), [("desktop", 1280, 900), ("phone", 390, 844)])
+
 
 @contextmanager
 def a_browser(width, height, *, dark=False):
@@ -43,3 +45,21 @@ def shoot(session, path):
     """A picture of the whole page."""
     shot = session.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
     path.write_bytes(base64.b64decode(shot["data"]))
+
+
+def assert_fits(session, width):
+    """Nothing sticks out, no letter is small, and nothing is loaded from elsewhere or complained of."""
+    assert session.execute_script("return document.documentElement.clientWidth") == width
+    assert session.execute_script("return document.documentElement.scrollWidth") == width
+    sizes = session.execute_script(
+        "return Array.from(document.querySelectorAll('body *'), e => parseFloat(getComputedStyle(e).fontSize))"
+    )
+    assert min(sizes) >= 16
+    loaded = session.execute_script("return performance.getEntriesByType('resource').map(entry => entry.name)")
+    assert [name for name in loaded if not name.startswith("data:")] == []
+    assert [entry for entry in session.get_log("browser") if entry["level"] == "SEVERE"] == []
+
+
+def assert_is_drawn(session, image):
+    """The picture is there."""
+    assert session.execute_script("return arguments[0].complete && arguments[0].naturalWidth > 0", image)

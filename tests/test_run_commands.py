@@ -51,7 +51,7 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
     assert (facts["state"], facts["chains"], facts["draws"]) == ("done", 2, 120)
     done = invoke("summary", store, "--json", "--html", page)
     assert set(json.loads(done.stdout)["variables"]) == {"a", "b[0]", "b[1]"}
-    assert page.read_text().count("data:image/png;base64,") == 2
+    assert page.read_text().count("data:image/png;base64,") == 7
     assert "b[1]" in invoke("summary", store).stdout
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))  # a store never says which code to run
     assert "FILE.py:NAME" in str(invoke("resume", store).exception)

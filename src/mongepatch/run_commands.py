@@ -1,6 +1,7 @@
 """What `mongepatch sample`, `resume`, `merge` and `summary` do."""
 
 import json
+import os
 import runpy
 import sys
 import warnings
@@ -104,6 +105,11 @@ def _told(store: str, run: Callable[[], "DataTree"], *, as_json: bool) -> int:
     except SamplingInterrupted as error:
         _print(as_json, {"store": store, "state": "interrupted", "message": str(error)}, str(error))
         return INTERRUPTED
+    except KeyboardInterrupt:  # the second one
+        line = f"Stopped. mongepatch resume {store} goes on from the last checkpoint."
+        _print(as_json, {"store": store, "state": "interrupted", "message": line}, line)
+        sys.stdout.flush()
+        os._exit(INTERRUPTED)  # JAX would wait for the chunk that still runs
     messages = [str(warning.message) for warning in caught if issubclass(warning.category, SamplingWarning)]
     facts = _facts(tree)
     code = INTERRUPTED if facts["interrupted"] else DONE

@@ -1,13 +1,6 @@
-"""Runs that are killed, damaged, resumed and extended give the draws of one run without a break."""
-
-import os
-import signal
-import subprocess
-import sys
-import time
+"""Runs that are cut off, resumed and extended give the draws of one run without a break."""
 
 import jax.numpy as jnp
-import long_run
 import numpy as np
 import pytest
 from helpers import slow_but
@@ -77,51 +70,6 @@ def test_a_power_cut_after_any_file_loses_nothing(cuts, whole, tmp_path, cut_aft
     assert met
     assert_same(tree, whole)
     assert_same(mp.open_store(tmp_path / "run.zarr"), whole)
-
-
-def start(path, folder):
-    environment = {**os.environ, "MONGEPATCH_CACHE": str(folder / "programs")}
-    return subprocess.Popen([sys.executable, long_run.__file__, path], stdout=subprocess.PIPE, env=environment)
-
-
-def run_until(process, draws, delay=0.0):
-    """Read how many draws a process has made; kill it a little after it has made so many. Return whether it was."""
-    with process.stdout as told:
-        told.readline()  # that it has begun
-        for line in told:
-            if int(line) >= draws:
-                time.sleep(delay)
-                process.kill()
-                break
-    ended = process.wait()
-    assert ended in (0, -signal.SIGKILL)
-    return ended != 0
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """A folder of compiled programs, and the run of a process that nobody killed."""
-    folder = tmp_path_factory.mktemp("finished")
-    assert not run_until(start(str(folder / "run.zarr"), folder), np.inf)
-    return folder, mp.open_store(folder / "run.zarr")
-
-
-@pytest.mark.parametrize("kills", [2, *(pytest.param(n, marks=pytest.mark.slow) for n in (20, 200))])
-def test_runs_that_are_killed_at_random_instants_end_as_if_nothing_had_been(kills, finished, tmp_path):
-    folder, expected = finished
-    rng = np.random.default_rng(kills)
-    total = SETTINGS["warmup"] + SETTINGS["draws"]
-    killed, runs, in_warmup = 0, 0, 0
-    while killed < kills:
-        path = tmp_path / f"run-{runs}.zarr"
-        runs += 1
-        for draws in sorted(rng.uniform(0, total, size=rng.integers(1, 4))):
-            if run_until(start(str(path), folder), draws, rng.uniform(0, 0.05)):
-                killed += 1
-                in_warmup += not (path / "zarr.json").exists()
-        run_until(start(str(path), folder), np.inf)
-        assert_same(mp.open_store(path), expected)
-    assert kills < 20 or 0 < in_warmup < killed
 
 
 def test_more_draws_are_those_of_a_longer_run(whole, tmp_path):

@@ -13,6 +13,7 @@ from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
 from mongepatch.chains.placement import Placement
+from mongepatch.chains.waiting import wait_until_ready
 from mongepatch.kernels import Info, Kernel
 from mongepatch.program import jit
 
@@ -140,7 +141,8 @@ class Runner:
             capacity=capacity_of(points.position),
             placement=self.placement,
         )
-        return jax.block_until_ready(made)
+        wait_until_ready(made)
+        return made
 
 
 def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:

@@ -76,6 +76,7 @@ def from_stan(
     *,
     seed: int = 0,
     hessian: Literal["exact", "differences"] = "exact",
+    predictions: Mapping[str, str] | None = None,
 ) -> Target:
     """Make a target from a Stan program and its data.
 
@@ -96,6 +97,9 @@ def from_stan(
         seed: the seed of random numbers in the blocks `generated quantities` and `transformed data`.
         hessian: how Hessian-vector products are computed for the Monge metric. "exact" uses Stan's second derivatives
             where Stan has them. "differences" subtracts two gradients, which is faster with many observations.
+        predictions: generated quantities that are data as it could have been observed, by the name of the data, for
+            `Target.predict`: {"y": "y_new"}. Those with names such as `y_rep` are found. `Target.log_likelihood` takes
+            the generated quantity `log_lik`, or `log_lik_y` for data `y`.
 
     Raises:
         ModelError: the program has errors, or Stan rejects the data.
@@ -103,4 +107,4 @@ def from_stan(
     """
     from mongepatch.frontends.stan.build import build
 
-    return build(program, data, seed, hessian)
+    return build(program, data, seed, hessian, predictions)

@@ -11,8 +11,8 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class Interrupts:
     """While this context is open, the first signal is a request to stop, which somebody has to look at.
 
-    JAX's programs cannot be left in the middle: Python sees a signal when the chunk that runs has ended. Signals belong
-    to the main thread. In any other, nothing changes.
+    A second Ctrl-C raises, also while a chunk runs (see `chains.waiting`); what is compiled has to end first. Signals
+    belong to the main thread. In any other, nothing changes.
     """
 
     def __init__(self) -> None:
@@ -44,6 +44,6 @@ class Interrupts:
             signal.raise_signal(signal.SIGTERM)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if self.received == signal.SIGINT and number == signal.SIGINT:
+        if self.requested and number == signal.SIGINT:
             raise KeyboardInterrupt
         self.received = number

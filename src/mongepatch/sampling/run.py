@@ -153,7 +153,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         columns = kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
         tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
-    if options.stored and ending.interrupted:
+    if options.stored:
         interrupts.deliver()
     added = {}
     if run.finds_something(options) and not options.stored:

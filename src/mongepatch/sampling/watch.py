@@ -122,7 +122,7 @@ def make_draws(
                 report.tell(np.asarray(rows.info.lp[-1]), keeper.live.estimates(ess=False).r_hat)
             if not keeper.has_draws:
                 continue
-            if interrupts.requested:
+            if interrupts.requested and keeper.made < options.draws:
                 return Ending(interrupted=True, reached=None if until is None else False)
             if until is not None and until.max_time is not None and keeper.seconds >= until.max_time:
                 return Ending(reached=until.is_reached(keeper.live.estimates()))

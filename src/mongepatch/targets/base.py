@@ -134,7 +134,7 @@ class Target:
             A tree of the same type with the log density of every observation at every draw.
 
         Raises:
-            ModelError: the target is no NumPyro or PyMC model.
+            ModelError: the target is no model of NumPyro or PyMC, nor one of Stan with `log_lik`.
         """
         return add_log_likelihood(self, tree)
 
@@ -151,7 +151,7 @@ class Target:
             A tree of the same type with the new group.
 
         Raises:
-            ModelError: the target is no NumPyro or PyMC model, or the model cannot draw its data.
+            ModelError: the target is no NumPyro, PyMC or Stan model, or the model cannot draw its data.
         """
         return add_predictions(self, tree, seed, data)
 

@@ -61,7 +61,7 @@ def check_generative(target: "Target", what: str) -> GenerativeModel:
     if target.generative is None:
         raise ModelError(
             f"{what} needs a model that can draw data, and this target is a log density alone. Make the target by "
-            "mp.from_numpyro or mp.from_pymc."
+            "mp.from_numpyro, mp.from_pymc or mp.from_stan."
         )
     return target.generative
 
@@ -69,7 +69,9 @@ def check_generative(target: "Target", what: str) -> GenerativeModel:
 def _posterior(target: "Target", tree: Any) -> "Dataset":
     """The draws of a tree; raise where parameters of the target are missing."""
     posterior = group_of(tree, "posterior")
-    missing = [name for name in target.layout.names if name not in posterior]
+    # A Stan model takes what it needs from its variables, and its coordinates are none of them.
+    needed = [name for name in target.layout.names if name in target.variables]
+    missing = [name for name in needed if name not in posterior]
     if missing:
         raise ParameterError(
             f"The posterior of the tree lacks {missing}, on which its data depends. Sample without keep, or "

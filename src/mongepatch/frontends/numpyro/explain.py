@@ -9,6 +9,7 @@ import numpy as np
 from numpyro.distributions.constraints import Constraint
 
 from mongepatch.errors import ModelError
+from mongepatch.frontends.not_finite import about_values
 from mongepatch.frontends.residuals import distribution_name
 
 
@@ -43,26 +44,12 @@ def check_support(site: Mapping[str, Any]) -> None:
 
 def _sentence(name: str, site: Mapping[str, Any], densities: np.ndarray) -> str:
     fn, values = site["fn"], np.asarray(site["value"])
-    bad = ~np.isfinite(densities)
     what = f"The site {name!r} ({distribution_name(fn)})"
     for parameter, value in _parameters(fn).items():
         if not np.isfinite(value).all():
             return f"{what} has the parameter {parameter}, which is {value[~np.isfinite(value)][0]} there."
-    kind = "observed value" if site["is_observed"] else "value"
-    count = f"{bad.sum()} of its {bad.size} {kind}s {'has' if bad.sum() == 1 else 'have'}"
-    count = count if bad.size > 1 else f"its {kind} has"
-    first = _first(name, values, bad, fn.event_dim)
-    return f"{what}: {count} the log density {densities[bad][0]}{first}{_support(fn, values)}"
-
-
-def _first(name: str, values: np.ndarray, bad: np.ndarray, event_dim: int) -> str:
-    """Which value is at fault, where each has a density of its own."""
-    if event_dim or values.shape != bad.shape:
-        return ""
-    if not bad.ndim:
-        return f", {name} = {values:.6g}"
-    place = tuple(int(i) for i in np.argwhere(bad)[0])
-    return f", the first {name}[{', '.join(map(str, place))}] = {values[place]:.6g}"
+    found = about_values(name, values, densities, observed=site["is_observed"], one_each=not fn.event_dim)
+    return f"{what}: {found}{_support(fn, values)}"
 
 
 def _support(fn: Any, values: np.ndarray) -> str:

@@ -1,11 +1,13 @@
 """A PyMC model as a target."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pymc
 
 from mongepatch.frontends.pymc.data import constant_data, dims_and_coords, observed_data
+from mongepatch.frontends.pymc.explain import explain
 from mongepatch.frontends.pymc.generative import PyMCDraws
 from mongepatch.frontends.pymc.model import PyMCModel
 from mongepatch.frontends.pymc.variables import PyMCVariables
@@ -27,6 +29,7 @@ def build(pymc_model: Any) -> Target:
         model=maps.model,
         constrain=model.values,
         unconstrain=model.position_with,
+        explain=partial(explain, model),
         generative=PyMCDraws(pymc_model, constants),
         interface=("pymc", pymc.__version__),
         origin="PyMC",

@@ -1,6 +1,6 @@
 """A Stan model as a target."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -14,6 +14,7 @@ from mongepatch.errors import ModelError, SettingError
 from mongepatch.frontends.stan import bridgestan_model, compiled_model, density
 from mongepatch.frontends.stan.bridgestan_model import BridgeStanModel
 from mongepatch.frontends.stan.compiled_model import CompiledModel
+from mongepatch.frontends.stan.generative import StanDraws, predictions_of
 from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
 from mongepatch.frontends.stan.source import arrays_of, data_from, program_from
 from mongepatch.targets import Target
@@ -24,7 +25,7 @@ INIT_RADIUS = 2.0
 """Chains start within this distance of 0 in every unconstrained coordinate, as in Stan."""
 
 
-def build(program: Any, data: Any, seed: int, hessian: str) -> Target:
+def build(program: Any, data: Any, seed: int, hessian: str, predictions: Mapping[str, str] | None = None) -> Target:
     """The target of a program with its data."""
     data, seed = data_from(data), whole_number("seed", seed, least=0)
     if seed >= 2**32:
@@ -34,10 +35,13 @@ def build(program: Any, data: Any, seed: int, hessian: str) -> Target:
     # httpstan is preferred: XLA calls the library without Python, once for all chains.
     use_bridgestan = bridgestan_model.is_available() and find_spec("httpstan") is None
     model_type = BridgeStanModel if use_bridgestan else HTTPStanModel
-    return target_of(model_type(program_from(program), data, seed, exact=hessian == "exact"), data, seed)
+    model = model_type(program_from(program), data, seed, exact=hessian == "exact")
+    return target_of(model, data, seed, predictions or {})
 
 
-def target_of(model: CompiledModel, data: dict[str, Any], seed: int) -> Target:
+def target_of(
+    model: CompiledModel, data: dict[str, Any], seed: int, predictions: Mapping[str, str] | None = None
+) -> Target:
     """The target of a compiled model."""
     if model.dimension == 0:
         raise ModelError("The Stan program has no parameters, so there is nothing to sample.")
@@ -54,13 +58,17 @@ def target_of(model: CompiledModel, data: dict[str, Any], seed: int) -> Target:
         scalars = compiled_model.constrained_draw(model_id, x, len(model.columns), seed)
         return {name: scalars[indices] for name, indices in variables}
 
+    names, arrays = [variable.name for variable in variables], arrays_of(data)
+    predicted = predictions_of(names, predictions or {})
     return Target(
         log_density,
         Layout(("unconstrained",), ((model.dimension,),)),
         start,
         constrain=constrain,
+        generative=StanDraws(names, predicted),
         origin="Stan",
-        constant_data=arrays_of(data),
+        observed_data={name: array for name, array in arrays.items() if name in predicted},
+        constant_data={name: array for name, array in arrays.items() if name not in predicted},
         description=_description(model, variables),
     )
 
