@@ -18,6 +18,9 @@ DrawsOfFour = Annotated[int, typer.Option(help="Draws of each of four chains.", 
 DrawsOfEight = Annotated[int, typer.Option(help="Draws of each of eight chains.", min=100)]
 Only = Annotated[list[str] | None, typer.Option(help="Names of problems; by default all.")]
 Warmup = Annotated[int, typer.Option(help="Draws of warm-up of each chain.", min=1)]
+Problem = Annotated[str, typer.Argument(help="Name of a problem.")]
+SamplerName = Annotated[str, typer.Argument(help="Name of a sampler.")]
+SeedsByName = Annotated[list[int] | None, typer.Option(help="Seed of a run; one option for each.")]
 Json = Annotated[Path | None, typer.Option(help="File to write all numbers to.")]
 
 
@@ -294,15 +297,46 @@ def examples(
 
 @app.command(hidden=True)
 def examples_one(
-    problem: Annotated[str, typer.Argument(help="Name of a problem.")],
-    sampler: Annotated[str, typer.Argument(help="Name of a sampler.")],
+    problem: Problem,
+    sampler: SamplerName,
     json: Annotated[Path, typer.Option(help="File to write the runs to.")],
     draws: DrawsOfFour = 1000,
     warmup: Warmup = 1000,
-    seed: Annotated[list[int] | None, typer.Option(help="Seed of a run; one option for each.")] = None,
+    seed: SeedsByName = None,
 ) -> None:
     """One sampler on one problem of `examples`, for which that command starts a fresh process."""
     from benchmarks.examples.fresh_process import write_runs
+
+    write_runs(problem, sampler, draws, warmup, seed or [0], json)
+
+
+@app.command()
+def peers(
+    draws: DrawsOfFour = 1000,
+    warmup: Warmup = 1000,
+    seeds: Seeds = 3,
+    only: Only = None,
+    samplers: Annotated[list[str] | None, typer.Option(help="Names of samplers; by default all.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write peers.md and peers.html to.")] = Path("peers"),
+    timeout: Annotated[float, typer.Option(help="Seconds for all runs of a sampler on a problem.", min=1)] = 600.0,
+) -> None:
+    """Our sampler with everything automatic beside BlackJAX, NumPyro, PyMC, nutpie, WALNUTS, mici and MCLMC."""
+    from benchmarks.peers.run import run
+
+    run(draws, warmup, range(seeds), only or (), samplers or (), out, timeout)
+
+
+@app.command(hidden=True)
+def peers_one(
+    problem: Problem,
+    sampler: SamplerName,
+    json: Annotated[Path, typer.Option(help="File to write the runs to.")],
+    draws: DrawsOfFour = 1000,
+    warmup: Warmup = 1000,
+    seed: SeedsByName = None,
+) -> None:
+    """One sampler on one problem of `peers`, for which that command starts a fresh process."""
+    from benchmarks.peers.measure import write_runs
 
     write_runs(problem, sampler, draws, warmup, seed or [0], json)
 

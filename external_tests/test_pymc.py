@@ -244,10 +244,11 @@ def test_the_page_on_pymc_runs_and_centred_schools_are_sampled_right(capsys):
 
 
 def test_the_model_of_the_bench_is_its_problem():
-    from benchmarks.pymc.run import _problem, centred
+    from benchmarks.pymc.models import groups
+    from benchmarks.pymc.run import _problem
 
     problem = _problem()
-    mine, other = mp.from_pymc(centred(*problem.data)), mp.from_numpyro(problem.centred, *problem.data)
+    mine, other = mp.from_pymc(groups(*problem.data)), mp.from_numpyro(problem.centred, *problem.data)
     order = [mine.layout.names.index(name) for name in other.layout.names]
     assert order == [0, 1, 2, 3]
     points = starts(other, 3)

@@ -2,7 +2,6 @@
 
 import json
 import platform
-import subprocess
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -58,9 +57,6 @@ def _runs(
             with warnings.catch_warnings(), compiled_once():
                 warnings.simplefilter("ignore")  # the table shows what is wrong
                 made = [SAMPLERS[sampler](problem, RunPlan(draws, seed, warmup)) for seed in seeds]
-    except subprocess.CalledProcessError as error:
-        report_progress(f"{problem.name}: {sampler} is left out: its process ended with status {error.returncode}.")
-        return []
     except Exception as error:  # of any library: the other problems are still measured
         report_progress(f"{problem.name}: {sampler} is left out: {type(error).__name__}: {error}")
         return []

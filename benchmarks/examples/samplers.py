@@ -3,16 +3,13 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeAlias
 
-import jax
-import numpy as np
-
 from benchmarks.measures.effective_size import effective_size, largest_r_hat, smallest_ess_of
 from benchmarks.measures.scalars import Draws
 from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.problems import NumpyroProblem
 from benchmarks.patches.quantities import quantities
-from benchmarks.patches.samplers import RunPlan, SamplerTask
-from benchmarks.patches.samplers.in_jax import run_ours
+from benchmarks.patches.samplers import RunPlan, SamplerOutcome, SamplerTask
+from benchmarks.patches.samplers.in_jax import numpyro_nuts_in_one_call, run_ours
 
 
 class ExampleRun(NamedTuple):
@@ -45,9 +42,18 @@ ExampleSampler: TypeAlias = Callable[[NumpyroProblem, RunPlan], ExampleRun]
 
 def ours(problem: NumpyroProblem, plan: RunPlan) -> ExampleRun:
     """`mongepatch.sample`, the target built anew."""
+    return _measured(lambda task: run_ours(task.target, plan), problem, plan)
+
+
+def numpyro_nuts(problem: NumpyroProblem, plan: RunPlan) -> ExampleRun:
+    """NumPyro's NUTS, warm-up and sampling in one call and all chains in one program."""
+    return _measured(lambda task: numpyro_nuts_in_one_call().run(task, plan), problem, plan)
+
+
+def _measured(run: Callable[[SamplerTask], SamplerOutcome], problem: NumpyroProblem, plan: RunPlan) -> ExampleRun:
     task = SamplerTask(problem.centred, problem.data)
     with stopwatch() as watch:
-        outcome = run_ours(task.target, plan)
+        outcome = run(task)
     return ExampleRun(
         seed=plan.seed,
         **_quality(quantities(problem, outcome.variables)),
@@ -56,32 +62,6 @@ def ours(problem: NumpyroProblem, plan: RunPlan) -> ExampleRun:
         total_seconds=watch.total,
         divergences=outcome.divergences or 0,
         remark=outcome.remark,
-    )
-
-
-def numpyro_nuts(problem: NumpyroProblem, plan: RunPlan) -> ExampleRun:
-    """NumPyro's NUTS, warm-up and sampling in one call and all chains in one program."""
-    from numpyro.infer import MCMC, NUTS
-
-    with stopwatch() as watch:
-        mcmc = MCMC(
-            NUTS(problem.centred),
-            num_warmup=plan.warmup,
-            num_samples=plan.draws,
-            num_chains=plan.chains,
-            chain_method="vectorized",
-            progress_bar=False,
-        )
-        mcmc.run(jax.random.key(plan.seed), *problem.data, extra_fields=("diverging",))
-        draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
-    return ExampleRun(
-        seed=plan.seed,
-        **_quality(quantities(problem, draws)),
-        seconds=watch.running,
-        compile_seconds=watch.compiling,
-        total_seconds=watch.total,
-        divergences=int(np.sum(mcmc.get_extra_fields()["diverging"])),
-        remark="",
     )
 
 

@@ -54,7 +54,8 @@ def stopwatch() -> Iterator[Stopwatch]:
     finally:
         watch.total = time.perf_counter() - started
         watch.compiling = min(watch.total, _covered(intervals))
-        _open.remove(intervals)
+        # By identity: two blocks that are open at once may have heard the same.
+        _open[:] = [other for other in _open if other is not intervals]
 
 
 @contextmanager

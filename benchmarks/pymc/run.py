@@ -1,10 +1,8 @@
 """Runs the benchmark of a PyMC model and prints its table."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
-import numpy as np
 
 from benchmarks.measures.effective_size import AGREED, NEARLY
 from benchmarks.measures.quantile_checks import FAR
@@ -13,6 +11,7 @@ from benchmarks.patches.problems import NumpyroProblem
 from benchmarks.patches.report import verdicts
 from benchmarks.patches.samplers import RunPlan, Sampler, SamplerOutcome, SamplerTask
 from benchmarks.patches.truth import truth_of
+from benchmarks.pymc.models import groups
 from benchmarks.pymc.samplers import nutpie_nuts, ours, pymc_nuts
 from mongepatch._extras import require
 from mongepatch.paper.console import print_table
@@ -23,22 +22,10 @@ NAME = "groups-100"
 METRICS = ("auto", "patch")
 
 
-def centred(group: np.ndarray, y: np.ndarray) -> Any:
-    """The problem's centred model, in PyMC."""
-    pm = require("pymc", "pymc", "This benchmark")
-    with pm.Model(coords={"group": range(int(group.max()) + 1), "observation": range(len(y))}) as model:
-        mu = pm.Normal("mu", 0, 1)
-        tau = pm.HalfNormal("tau", 1)
-        sigma = pm.HalfNormal("sigma", 1)
-        theta = pm.Normal("theta", mu, tau, dims="group")
-        pm.Normal("y", theta[group], sigma, observed=y, dims="observation")
-    return model
-
-
 def run(draws: int = 1000, seeds: Sequence[int] = range(3)) -> list[SamplerRow]:
     """Print deviations and efficiency of each sampler."""
     problem = _problem()
-    model, task = centred(*problem.data), SamplerTask(problem.centred, problem.data)
+    model, task = groups(*problem.data), SamplerTask(problem.centred, problem.data)
     # PyMC forks its chains, which is not safe once JAX has started threads: its runs come first.
     first = pymc_nuts(model)
     early = {seed: first.run(task, RunPlan(draws, seed)) for seed in seeds}

@@ -2,6 +2,7 @@
 
 import os
 import time
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -43,19 +44,20 @@ def pymc_nuts(model: Any) -> Sampler:
     return Sampler("pm.sample", run)
 
 
-def nutpie_nuts(model: Any) -> Sampler:
-    """nutpie, as PyMC's users call it: compiled by numba."""
+def nutpie_nuts(model: Any, name: str = "nutpie", **settings: Any) -> Sampler:
+    """nutpie, as PyMC's users call it: compiled by numba, once for all runs. Settings are of `nutpie.sample`."""
     nutpie = require("nutpie", "peers", "This benchmark")
+    compiled = cache(lambda: nutpie.compile_pymc_model(model))
 
     def run(_: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         started = time.perf_counter()
-        compiled = nutpie.compile_pymc_model(model)
+        program = compiled()
         compiling = time.perf_counter() - started
         started = time.perf_counter()
-        trace = nutpie.sample(compiled, **_plan(plan), seed=plan.seed, progress_bar=False, save_warmup=True)
+        trace = nutpie.sample(program, **_plan(plan), seed=plan.seed, progress_bar=False, save_warmup=True, **settings)
         return _outcome(trace, time.perf_counter() - started, compiling)
 
-    return Sampler("nutpie", run)
+    return Sampler(name, run)
 
 
 def _plan(plan: RunPlan) -> dict[str, int]:

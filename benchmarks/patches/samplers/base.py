@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import jax
 import numpy as np
 
 from benchmarks.patches.problems import ModelFunction
 from mongepatch import from_numpyro
+from mongepatch.errors import SettingError
 from mongepatch.sampling.variables import variables
 from mongepatch.targets import Target
 
@@ -29,6 +31,12 @@ class SamplerTask:
     def target(self) -> Target:
         """The density on flat vectors, built once for all samplers and seeds."""
         return from_numpyro(self.model, *self.data)
+
+    def starts(self, plan: "RunPlan") -> jax.Array:
+        """Initial points (chains, D), for samplers that do not find their own."""
+        if self.target.start is None:
+            raise SettingError("The model has no rule for initial points.")
+        return jax.vmap(self.target.start)(jax.random.split(jax.random.key(plan.seed), plan.chains))
 
     def variables(self, positions: np.ndarray) -> dict[str, np.ndarray]:
         """Sites by name from flat positions [chain, draw, D]."""

@@ -52,7 +52,7 @@ def compiled_gradient_seconds(task: SamplerTask) -> float:
 
 def nutpie_nuts() -> Sampler:
     """Nutpie's NUTS, with its own mass matrix from draws and gradients."""
-    return Sampler("nutpie", _run_nutpie)
+    return Sampler("nutpie", run_nutpie)
 
 
 def nutpie_reparametrised() -> Sampler:
@@ -68,11 +68,18 @@ def walnuts() -> Sampler:
     return Sampler("WALNUTS", _run_walnuts)
 
 
-def _run_nutpie(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+def run_nutpie(task: SamplerTask, plan: RunPlan, raw_logp_fn: Any = None, **settings: Any) -> SamplerOutcome:
+    """One run of `nutpie.sample` with its settings; normalizing flows need the log density in JAX, `raw_logp_fn`."""
     nutpie = require("nutpie", "peers", "This peer")
     density, dimension = CallbackDensity(task.target), task.target.dimension
     model = nutpie.compiled_pyfunc.from_pyfunc(
-        dimension, lambda: density, _expand, [np.dtype("float64")], [(dimension,)], ["x"]
+        dimension,
+        lambda: density,
+        _expand,
+        [np.dtype("float64")],
+        [(dimension,)],
+        ["x"],
+        raw_logp_fn=raw_logp_fn,
     )
     started = time.perf_counter()
     trace = nutpie.sample(
@@ -84,6 +91,7 @@ def _run_nutpie(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         seed=plan.seed,
         progress_bar=False,
         save_warmup=False,
+        **settings,
     )
     seconds = time.perf_counter() - started
     return SamplerOutcome(

@@ -32,16 +32,16 @@ def run_ours(target: Target | LogDensity, plan: RunPlan, **settings: Any) -> Sam
     return SamplerOutcome.of_tree(tree, watch.compiling)._replace(remark=f"{attrs['metric']}: {attrs['chosen']}")
 
 
-def blackjax_nuts() -> Sampler:
-    """BlackJAX's NUTS, as `mongepatch.baselines` runs it."""
+def blackjax_nuts(name: str = "BlackJAX NUTS", **settings: Any) -> Sampler:
+    """BlackJAX's NUTS, as `mongepatch.baselines` runs it, with settings such as `dense_mass`."""
 
     def run(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
         target = task.target
         with stopwatch() as watch:
-            tree = baselines.nuts(target, **plan._asdict())
+            tree = baselines.nuts(target, **plan._asdict(), **settings)
         return SamplerOutcome.of_tree(tree, watch.compiling)
 
-    return Sampler("BlackJAX NUTS", run)
+    return Sampler(name, run)
 
 
 def numpyro_nuts(name: str = "NumPyro NUTS", **settings: Any) -> Sampler:
@@ -53,10 +53,25 @@ def numpyro_nuts(name: str = "NumPyro NUTS", **settings: Any) -> Sampler:
     return Sampler(name, run)
 
 
-def _run_numpyro(task: SamplerTask, plan: RunPlan, settings: dict[str, Any]) -> SamplerOutcome:
+def numpyro_nuts_in_one_call(name: str = "NumPyro NUTS", **settings: Any) -> Sampler:
+    """The same with warm-up and sampling in one call, as users call it: one compilation, and warm-up not counted."""
+
+    def run(task: SamplerTask, plan: RunPlan) -> SamplerOutcome:
+        with stopwatch() as watch:
+            mcmc = _mcmc(task, plan, settings)
+            mcmc.run(jax.random.key(plan.seed), *task.data, extra_fields=FIELDS)
+            draws = {name: np.asarray(values) for name, values in mcmc.get_samples(group_by_chain=True).items()}
+        extra = mcmc.get_extra_fields()
+        steps, divergences = (int(np.sum(extra[field])) for field in FIELDS)
+        return SamplerOutcome(draws, steps, watch.running, watch.compiling, divergences)
+
+    return Sampler(name, run)
+
+
+def _mcmc(task: SamplerTask, plan: RunPlan, settings: dict[str, Any]) -> Any:
     from numpyro.infer import MCMC, NUTS
 
-    mcmc = MCMC(
+    return MCMC(
         NUTS(task.model, **settings),
         num_warmup=plan.warmup,
         num_samples=plan.draws,
@@ -64,6 +79,10 @@ def _run_numpyro(task: SamplerTask, plan: RunPlan, settings: dict[str, Any]) -> 
         chain_method="vectorized",
         progress_bar=False,
     )
+
+
+def _run_numpyro(task: SamplerTask, plan: RunPlan, settings: dict[str, Any]) -> SamplerOutcome:
+    mcmc = _mcmc(task, plan, settings)
     with stopwatch() as warmup:
         mcmc.warmup(jax.random.key(plan.seed), *task.data, collect_warmup=True, extra_fields=FIELDS)
         steps = int(np.sum(mcmc.get_extra_fields()["num_steps"]))

@@ -1,0 +1,1 @@
+"""Our sampler with everything automatic beside its peers, on easy and hard problems."""
