@@ -103,17 +103,20 @@ def scale(
 
 @app.command()
 def device(
-    chains: Annotated[list[int] | None, typer.Option(help="Numbers of chains; by default 1 to 65,536.")] = None,
+    chains: Annotated[
+        list[int] | None, typer.Option(help="Numbers of chains, in this order; by default 16384, 1024, 1, 65536.")
+    ] = None,
     draws: Annotated[int, typer.Option(help="Draws of each chain.", min=10)] = 200,
     rounds: Rounds = 5,
     only: Annotated[
         list[str] | None, typer.Option(help="kernel, heart, funnel-10, schools or groups-100; by default all.")
     ] = None,
+    budget: Annotated[float, typer.Option(help="Seconds for all tables; rows that do not fit are left out.")] = 420.0,
 ) -> None:
     """Draws per second by the number of chains, on an accelerator and on the same machine's processor."""
-    from benchmarks.device import CHAINS, run
+    from benchmarks.device.run import CHAINS, run
 
-    run(chains=chains or CHAINS, draws=draws, rounds=rounds, only=only or ())
+    run(chains=chains or CHAINS, draws=draws, rounds=rounds, only=only or (), budget=budget)
 
 
 @app.command()

@@ -72,9 +72,10 @@ def test_bench_scale():
 
 def test_bench_device():
     parts = ("--only", "kernel", "--only", "schools")
-    output = invoke("device", "--chains", "4", "--draws", "20", "--rounds", "1", *parts)
+    output = invoke("device", "--chains", "4", "--draws", "20", "--rounds", "1", "--budget", "60", *parts)
     assert "LMC-Monge" in output
     assert "effective/s" in output
+    assert "| ours | double | 4 |" in output
 
 
 @pytest.mark.slow
