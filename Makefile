@@ -62,7 +62,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks until
 	$(BIN)/python -m benchmarks devices
 	$(BIN)/python -m benchmarks hosts
-	@echo "The benchmarks pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
+	@echo "The benchmarks peers, pymc, stan and posteriordb need other libraries or data: see docs/benchmarks.md"
 
 # What a release is made of: see CONTRIBUTING.md.
 dist: $(VENV)/.installed-release

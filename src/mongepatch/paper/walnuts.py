@@ -37,7 +37,16 @@ class WalnutsDensity(Protocol):
         """Number of evaluations so far."""
 
 
-def walnuts(density: WalnutsDensity, dimension: int, *, draws: int, warmup: int, chains: int, seed: int) -> WalnutsRun:
+def walnuts(
+    density: WalnutsDensity,
+    dimension: int,
+    *,
+    draws: int,
+    warmup: int,
+    chains: int,
+    seed: int,
+    init_radius: float = 2.0,
+) -> WalnutsRun:
     """Sample with steps that are halved where the energy error is large; walnutpie tunes all else itself.
 
     Args:
@@ -47,6 +56,7 @@ def walnuts(density: WalnutsDensity, dimension: int, *, draws: int, warmup: int,
         warmup: of each chain, before.
         chains: how many.
         seed: an integer.
+        init_radius: of the cube around 0 in which chains start.
     """
     walnutpie = require("walnutpie", "peers", "WALNUTS")
     started = time.perf_counter()
@@ -55,6 +65,7 @@ def walnuts(density: WalnutsDensity, dimension: int, *, draws: int, warmup: int,
         num_params=dimension,
         num_chains=chains,
         seed=seed,
+        init_radius=init_radius,
         # By itself it stops as soon as chains agree with each other. Here it draws as much as the other samplers.
         min_warmup_iter=warmup,
         max_warmup_iter=warmup,
