@@ -120,6 +120,14 @@ def device(
 
 
 @app.command()
+def rounding() -> None:
+    """Rounding of the energy in single precision: of the log density, and of the sums that it enters."""
+    from benchmarks.rounding import run
+
+    run()
+
+
+@app.command()
 def funnel(
     dimension: Annotated[int, typer.Option(help="D of the paper: 1, 3, 5, 10, 30, 40 or 50.")] = 1,
     draws: Annotated[
