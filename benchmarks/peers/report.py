@@ -23,7 +23,7 @@ LEGEND = (
     "ESS: the least of bulk, tail and squares over all parameters. warm, s: warm-up and sampling without compilation. "
     "ESS/s is of these seconds. ratio: our ESS/s over that of a sampler that is right. Medians over seeds.",
     "call: from the call to the result, in a process of its own and without imports; cold: the first call, with "
-    "compilation and building the model; warm: the median of later calls.",
+    "compilation and building the model; warm: the shortest of later calls, which find compiled programs.",
     "BlackJAX MCLMC has no Metropolis test, and is right only as far as its bias is small. mici and nutpie's flows "
     "call gradients from Python. WALNUTS has the gradients that nutpie compiles.",
 )
