@@ -1,6 +1,7 @@
 """Runs of one sampler on one problem, in a process of its own."""
 
 import json
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,6 +29,8 @@ class PeerRun(NamedTuple):
     seed: int
     call_seconds: float
     """From the call to the result: with building the model and, in the first run of a process, with compilation."""
+    cpu_seconds: float
+    """Of the same call on all cores, with processes that the sampler starts: other load hardly changes it."""
     quality: Quality
 
 
@@ -71,6 +74,11 @@ class PeerRow(NamedTuple):
         """
         return min((run.call_seconds for run in self.runs[1:]), default=None)
 
+    @property
+    def warm_cpu_seconds(self) -> float | None:
+        """The processor's seconds of later calls, the least."""
+        return min((run.cpu_seconds for run in self.runs[1:]), default=None)
+
 
 def truth(problem: NumpyroProblem) -> ReferenceQuantiles:
     """Quantiles from 1% to 99%: exact, or of a long run, which takes minutes the first time and is kept on disk."""
@@ -105,21 +113,27 @@ def measured(
     load_modules(sampler.modules, start_jax=not sampler.forks)
     task, made = sampler.task(problem), list[Any]()
 
-    def run(seed: int) -> tuple[SamplerOutcome, float]:
+    def run(seed: int) -> tuple[SamplerOutcome, float, float]:
+        before = _cpu_seconds()
         with warnings.catch_warnings(), stopwatch() as watch:
             warnings.simplefilter("ignore")  # the table shows what is wrong
             if not made:
                 made.append(sampler.make(problem))  # with its model, which later runs share
             outcome = made[0].run(task, RunPlan(draws, seed, warmup))
-        return outcome, watch.total
+        return outcome, watch.total, _cpu_seconds() - before
 
     runs = cold_then_warm(run, seeds)
     known = truth(problem).quantiles
     return [
-        PeerRun(seed, seconds, quality(problem, known, outcome))
-        for seed, (outcome, seconds) in zip(seeds, runs, strict=True)
+        PeerRun(seed, seconds, cpu_seconds, quality(problem, known, outcome))
+        for seed, (outcome, seconds, cpu_seconds) in zip(seeds, runs, strict=True)
     ]
 
 
 def _decoded(run: dict[str, Any]) -> PeerRun:
-    return PeerRun(run["seed"], run["call_seconds"], Quality(**run["quality"]))
+    return PeerRun(**{**run, "quality": Quality(**run["quality"])})
+
+
+def _cpu_seconds() -> float:
+    """Of this process and of the children that have ended."""
+    return sum(os.times()[:4])

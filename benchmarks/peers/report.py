@@ -13,7 +13,7 @@ WORST = 3
 """Number of ratios that are listed."""
 COLUMNS = (
     "problem", "sampler", "right", "off by", "R̂", "divergences", "ESS", "warm, s", "ESS/s", "ratio",
-    "call, s: cold", "warm", "chosen",
+    "call, s: cold", "warm", "CPU, s", "chosen",
 )  # fmt: skip
 LEGEND = (
     f"right: runs within {FAR:g} Monte Carlo standard errors of the truth in every quantile from 1% to 99%, with "
@@ -23,7 +23,8 @@ LEGEND = (
     "ESS: the least of bulk, tail and squares over all parameters. warm, s: warm-up and sampling without compilation. "
     "ESS/s is of these seconds. ratio: our ESS/s over that of a sampler that is right. Medians over seeds.",
     "call: from the call to the result, in a process of its own and without imports; cold: the first call, with "
-    "compilation and building the model; warm: the shortest of later calls, which find compiled programs.",
+    "compilation and building the model; warm: the shortest of later calls, which find compiled programs; CPU: the "
+    "least seconds of all cores for such a call, which other load hardly changes.",
     "BlackJAX MCLMC has no Metropolis test, and is right only as far as its bias is small. mici and nutpie's flows "
     "call gradients from Python. WALNUTS has the gradients that nutpie compiles.",
 )
@@ -85,6 +86,7 @@ def cells(row: PeerRow, own: PeerRow | None) -> tuple[str, ...]:
         f"{own.per_second / row.per_second:.2f}" if compared and own else "",
         f"{row.cold_seconds:.1f}",
         "" if row.warm_seconds is None else f"{row.warm_seconds:.1f}",
+        "" if row.warm_cpu_seconds is None else f"{row.warm_cpu_seconds:.1f}",
         first.remark,
     )
 

@@ -23,7 +23,7 @@ from mongepatch.errors import DataError
 
 def made(size=1000.0, seconds=1.0, r_hat=1.001, deviation=1.0, call=9.0, seed=0):
     quality = Quality(size, r_hat, deviation, "v", {}, None, 0, seconds, seconds, 8.0, 0, "Euclidean: NUTS | 1")
-    return PeerRun(seed, call, quality)
+    return PeerRun(seed, call, call / 2, quality)
 
 
 DOWNLOADED = ("german", "australian")
@@ -59,7 +59,8 @@ def test_a_run_of_ours_that_is_wrong_is_the_worst_of_all():
 
 def test_cold_is_the_first_call_and_warm_the_shortest_of_the_others():
     assert (ROWS[0].cold_seconds, ROWS[0].warm_seconds, ROWS[0].per_second) == (9.0, 2.0, 2000.0)
-    assert ROWS[1].warm_seconds is None
+    assert ROWS[0].warm_cpu_seconds == 1.0
+    assert ROWS[1].warm_seconds is ROWS[1].warm_cpu_seconds is None
 
 
 def test_markdown_has_all_rows_and_as_many_cells_in_each():
