@@ -83,6 +83,19 @@ def test_more_draws_are_those_of_a_longer_run(whole, tmp_path):
     assert_same(mp.resume(path, density, progress=False), expected)  # nothing is left to do
 
 
+@pytest.mark.parametrize("kind", ["fsspec", "obstore"])
+def test_a_run_goes_to_other_locations_than_folders(kind, whole, tmp_path):
+    if kind == "fsspec":
+        location = f"memory://{tmp_path.name}/run.zarr"
+    else:
+        memory = pytest.importorskip("obstore").store.MemoryStore()
+        location = pytest.importorskip("zarr").storage.ObjectStore(memory)
+    shorter = SETTINGS | {"draws": SETTINGS["draws"] - 50}
+    mp.sample(density, jnp.zeros(3), store=location, progress=False, **shorter)
+    assert_same(mp.extend(location, density, draws=50, progress=False), whole)
+    assert_same(mp.open_store(location), whole)
+
+
 def tuned(name):
     """Runs whose warm-up changes metric, trajectory or coordinates, and that have states of several kinds."""
     schools_scale = jnp.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
