@@ -52,6 +52,7 @@ def test_generated_quantities_are_seeded_and_matrices_are_the_right_way_round():
     assert abs(np.corrcoef(noise[:-1, 0], noise[1:, 0])[0, 1]) < 4 / np.sqrt(len(noise))
 
 
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # a short run
 def test_generated_quantities_are_the_groups_of_a_workflow():
     code = NONCENTERED.replace(
         "matrix[2, 3] table;",
