@@ -39,6 +39,7 @@ html_title = f"mongepatch {version}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sphinx = False
+html_use_index = False  # the API reference is one page, and the search finds its names
 html_copy_source = False
 html_show_sourcelink = False
 pygments_style, pygments_dark_style = "a11y-high-contrast-light", "a11y-high-contrast-dark"

@@ -30,10 +30,13 @@ def canvas(rows: int = 1, columns: int = 1, height: float = 2.9, **settings: Any
     return figure, axes
 
 
-def save(figure: Figure, path: Path, colours: int = 96) -> None:
-    """Write a picture with few colours, which takes a third of the bytes."""
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png", facecolor=PAPER, dpi=150)
+def save(figure: Figure | Path, path: Path, colours: int = 96) -> None:
+    """Write a figure, or a picture that is in a file, with few colours, which takes a third of the bytes."""
+    drawn: io.BytesIO | Path = io.BytesIO()
+    if isinstance(figure, Path):
+        drawn = figure
+    else:
+        figure.savefig(drawn, format="png", facecolor=PAPER, dpi=150)
     picture = Image.open(drawn).convert("RGB")
     path.parent.mkdir(exist_ok=True)
     picture.quantize(colours, dither=Image.Dither.NONE).save(path, optimize=True)

@@ -130,7 +130,10 @@ def test_pages_in_a_browser(site, width, height, dark):
 
 def test_the_search_finds_pages_without_a_server(site):
     wait = pytest.importorskip("selenium.webdriver.support.wait", reason="selenium is not installed")
+
+    def found(session):  # results come one by one
+        return any(link.split("?")[0].endswith("whitening.html") for link in session.execute_script(RESULTS))
+
     with a_browser(1280, 900) as session:
         session.get(site.joinpath("search.html").as_uri() + "?q=whitened")
-        found = wait.WebDriverWait(session, 20).until(lambda s: s.execute_script(RESULTS))
-    assert any(link.split("?")[0].endswith("whitening.html") for link in found)
+        assert wait.WebDriverWait(session, 60).until(found)
