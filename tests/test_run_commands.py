@@ -65,6 +65,7 @@ def test_a_target_that_is_not_reached_has_an_exit_code(model, tmp_path):
     assert json.loads(done.stdout)["state"] == "target not reached"
 
 
+@pytest.mark.slow
 def test_stores_of_jobs_are_merged(model, tmp_path):
     options = ("--draws", 40, "--warmup", 40, "--chains", 2, "--no-progress", "--json")
     warm = tmp_path / "warm.zarr"

@@ -1,12 +1,13 @@
 """The commands of the benchmarks, at sizes that take seconds."""
 
+import json
 from typing import Literal
 
 import pytest
 from typer.testing import CliRunner
 
 import mongepatch
-from benchmarks import gradients, implicit, kernels, many_chains, patch_step, scaling, schemes, step, uturn
+from benchmarks import devices, gradients, implicit, kernels, many_chains, patch_step, scaling, schemes, step, uturn
 from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
@@ -49,6 +50,17 @@ def test_bench_many_chains(monkeypatch):
     output = invoke("many-chains", "--rounds", "1", "--chains", "2", "--chains", "5")
     assert "eight schools" in output
     assert "times as fast" in output
+
+
+def test_bench_devices(monkeypatch, capsys):
+    monkeypatch.setattr(devices, "DEVICES", 1)  # as many as this process has
+    monkeypatch.setattr(devices, "KINDS", {"static": (4, None, 3)})
+    devices.print_figures(rounds=1)
+    assert json.loads(capsys.readouterr().out)["static"]["apart"] == 0.0
+
+
+def test_bench_hosts():
+    assert "sampling_time" in invoke("hosts", "--processes", "1")
 
 
 def test_bench_scaling(monkeypatch):

@@ -27,8 +27,8 @@ def assert_same_draws(one, other):
         xr.testing.assert_allclose(one[group].to_dataset(), other[group].to_dataset(), rtol=1e-9, atol=1e-9)
 
 
-def pool(workers=2):
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+def pool():
+    return ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def one_death(monkeypatch, tmp_path):
 
 def test_a_worker_that_dies_changes_no_draw(alone, one_death, tmp_path):
     settings = {"chains": 4, "trajectory": trajectory(), **SETTINGS}
-    tree = mp.sample(build_once_killed, executor=pool, chains_per_task=2, store=tmp_path / "run.zarr", **settings)
+    tree = mp.sample(build_once_killed, executor=pool, chains_per_task=4, store=tmp_path / "run.zarr", **settings)
     assert not one_death.exists()  # somebody has died
     assert_same_draws(tree, alone)
     assert tree["posterior"].attrs["seed"] == SETTINGS["seed"]

@@ -11,7 +11,7 @@ from mongepatch.sampling.cluster.merge import merged
 from mongepatch.sampling.cluster.model import Model
 from mongepatch.sampling.cluster.part import chains_of, check_fit, part_of
 from mongepatch.sampling.cluster.pooled import PooledRunner
-from mongepatch.sampling.cluster.tasks import sample_in_tasks, sample_part, workers_of
+from mongepatch.sampling.cluster.tasks import opened, sample_in_tasks, sample_part, workers_of
 from mongepatch.sampling.cluster.warm import PartStores, Warm, in_groups, warmed_up
 from mongepatch.sampling.devices import mesh_of
 from mongepatch.sampling.keeper import Continued
@@ -46,6 +46,8 @@ class Places(NamedTuple):
                 raise SettingError(
                     f"{name} is for runs in one process: leave it out, or leave out the other processes."
                 )
+        if self.executor is not None and not callable(self.executor):
+            opened(self.executor)  # raises where it is none
         if self.executor is not None and self.hosts is not None:
             raise SettingError("executor= is for a program of one process, and this one has several: leave it out.")
         if self.hosts is not None and chains < self.hosts.count:

@@ -47,7 +47,7 @@ def built(target: Any, init: Any = None) -> tuple[Any, Any]:
 
     Such a function returns a `Target`, a log density, or either together with a starting point.
     """
-    if isinstance(target, str):
+    if isinstance(target, str) and ":" in target:
         target = _named(target)
     elif isinstance(target, Target) or not _takes_nothing(target):
         return target, init
