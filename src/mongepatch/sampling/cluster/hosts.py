@@ -4,11 +4,12 @@ They exchange a few numbers between chunks of draws, through the key-value store
 with an answer, or with an error that names the process which does not answer any more.
 """
 
+import contextlib
 import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -36,12 +37,22 @@ class Hosts:
         self.index, self.count, self.timeout = index, count, timeout
         self._client, self._round = client, 0
         self._lost: str | None = None
+        self._runs = 0
         threading.Thread(target=self._watch, name="mongepatch-alive", daemon=True).start()
 
     @property
     def is_first(self) -> bool:
         """Whether this process speaks for all."""
         return self.index == 0
+
+    @contextlib.contextmanager
+    def watched(self) -> Iterator[None]:
+        """While this context is open, a process that gives no sign of life is lost; else it may have ended."""
+        self._runs += 1
+        try:
+            yield
+        finally:
+            self._runs -= 1
 
     def gather(self, content: bytes) -> list[bytes]:
         """What each process says, in their order. All processes must call it, in the same order."""
@@ -93,9 +104,9 @@ class Hosts:
                 self._set(f"{_PREFIX}-alive/{self.index}", str(beat).encode())
                 for other in others:
                     sign, now = self._sign(f"{_PREFIX}-alive/{other}"), time.monotonic()
-                    if sign != seen[other][0]:
+                    if sign != seen[other][0] or not self._runs:
                         seen[other] = sign, now
-                    elif now - seen[other][1] > self.timeout:
+                    elif sign and now - seen[other][1] > self.timeout:  # one that never came is JAX's to miss
                         self._lost = f"process {other} has given no sign of life for {self.timeout:.0f} seconds"
                 if self.is_first and self._lost is not None:
                     self._set(f"{_PREFIX}-lost", self._lost.encode())
@@ -104,7 +115,8 @@ class Hosts:
             except HostLostError as error:
                 self._lost = str(error)
             time.sleep(min(1.0, self.timeout / 5))
-        _LOG.error("This is process %d of %d: %s.", self.index, self.count, self._lost)
+        if self._runs:
+            _LOG.error("This is process %d of %d: %s.", self.index, self.count, self._lost)
 
     def _sign(self, key: str) -> bytes:
         try:

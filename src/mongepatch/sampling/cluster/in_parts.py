@@ -1,5 +1,6 @@
 """A run whose chains are sampled in several processes: warmed up together, drawn apart, merged into one result."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -55,6 +56,10 @@ class Places(NamedTuple):
         if self.chains_per_task is not None:
             whole_number("chains_per_task", self.chains_per_task)
 
+    def watched(self) -> Any:
+        """A context in which processes that are lost are missed."""
+        return contextlib.nullcontext() if self.hosts is None else self.hosts.watched()
+
     def groups(self, chains: int) -> int:
         """In how many groups chains are divided."""
         if self.hosts is not None:
@@ -86,6 +91,13 @@ def run_in_parts(
         places: where chains are drawn.
         store: where the draws of all chains go; None for memory.
     """
+    with places.watched():
+        return _run_in_parts(run, options, settings, model, places, store)
+
+
+def _run_in_parts(
+    run: ReadyRun, options: RunOptions, settings: Mapping[str, Any], model: Model, places: Places, store: Any
+) -> "DataTree":
     stores = None if store is None else PartStores(store if isinstance(store, Store) else Store(store))
     hosts = places.hosts
     if stores is not None:
@@ -114,9 +126,10 @@ def resume_parts(stores: PartStores, model: Model, places: Places, *, progress: 
     """End a run in parts that was interrupted; other processes may do it than those that began it."""
     warm = stores.load()
     stores = PartStores(Store(stores.how.location, **warm.how["store"]))
-    if places.hosts is not None:
-        places.hosts.wait()  # until all have read it
-    return draw_and_merge(warm, model, places, stores, progress=progress)
+    with places.watched():
+        if places.hosts is not None:
+            places.hosts.wait()  # until all have read it
+        return draw_and_merge(warm, model, places, stores, progress=progress)
 
 
 def draw_and_merge(
