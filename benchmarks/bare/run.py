@@ -9,8 +9,8 @@ import numpy as np
 
 from benchmarks.bare.problems import BareProblem, bare_problems
 from benchmarks.bare.reading import reading_table
-from benchmarks.measures.fresh_process import MODULES
 from benchmarks.measures.effective_size import AGREED, NEARLY
+from benchmarks.measures.fresh_process import MODULES
 from benchmarks.measures.names import check_problems
 from benchmarks.measures.quantile_checks import FAR, NECK
 from benchmarks.measures.timing import stopwatch

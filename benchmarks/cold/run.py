@@ -17,9 +17,10 @@ from mongepatch.paper.console import print_table
 
 PACKAGES = ("mongepatch", "jax", "numpyro", "arviz-stats")
 LEGEND = (
-    "Seconds from the call to the result in a fresh process, imports excluded: ours / NumPyro NUTS. CPU: of all threads. "
-    "Tracing, lowering, compiling: as JAX reports them; ours compiles in a thread of its own while others go on. Rest: in "
-    "which nothing of that was done, and no draws were made (NumPyro's has its draws). Again: a second call of ours.",
+    "Seconds from the call to the result in a fresh process, imports excluded: ours / NumPyro NUTS. CPU: of all "
+    "threads. Tracing, lowering, compiling: as JAX reports them; ours compiles in a thread of its own while others go "
+    "on. Rest: in which nothing of that was done, and no draws were made (NumPyro's has its draws). Again: a second "
+    "call of ours.",
 )
 
 Runs: TypeAlias = Mapping[str, Sequence[ColdRun]]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from benchmarks import lengths
 from benchmarks.__main__ import app
 from benchmarks.measures.quantile_checks import estimated_quantiles, exact_quantiles, quantile_deviation
-from benchmarks.measures.timing import covered, compiled_once
+from benchmarks.measures.timing import compiled_once, covered
 from benchmarks.patches import quantities, report, truth
 from benchmarks.patches.measure import SamplerRow, row
 from benchmarks.patches.problems import NumpyroProblem, hard_problems

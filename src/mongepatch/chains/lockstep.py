@@ -16,7 +16,7 @@ from mongepatch.program import jit
 P = TypeVar("P", bound=StepSizePolicy)
 
 
-@partial(jit, static_argnames=("kernel", "capacity", "mesh"))
+@partial(jit, static_argnames=("kernel", "capacity", "mesh"), quick=True)
 def run_in_lockstep(
     key: PRNGKey,
     points: Any,

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
@@ -154,7 +155,7 @@ def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | Non
     return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
 
 
-@jit
+@partial(jit, quick=True)
 def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
     """Some entries of positions, on the device, so that the others are not copied from it."""
     return jnp.take(positions, columns, axis=-1)
