@@ -300,3 +300,31 @@ def test_a_model_that_fails_at_most_points_is_tried_at_others():
     target = mp.from_numpyro(picky)
     tree = sample_quietly(target, metric=mp.Euclidean(), trajectory=mp.Static(2), step_size=0.1, draws=5, warmup=0)
     assert (tree["posterior"]["x"] > 1.0).all()
+
+
+def test_a_model_is_traced_without_compiling_its_operations(compiled_names):
+    X = np.linspace(-1.0, 1.0, 30).reshape(10, 3)
+
+    def model(X, y):
+        scale = numpyro.sample("scale", dist.LogNormal(0.0, 1.0))
+        beta = numpyro.sample("beta", dist.Normal(jnp.zeros(3), 2.0).to_event(1))
+        numpyro.sample("y", dist.Normal(jnp.tanh(X @ beta), jnp.exp(scale) + 1.0), obs=jnp.square(y))
+
+    target = mp.from_numpyro(model, X, X[:, 0])
+    np.testing.assert_allclose(target.observed_data["y"], X[:, 0] ** 2)  # data that the model computes
+    assert not [name for name in compiled_names if "tanh" in name or "exp" in name], compiled_names
+
+
+@pytest.fixture
+def compiled_names():
+    """Names of the programs that are compiled from now on."""
+    jax.clear_caches()
+    found = []
+
+    def listen(event, _, **about):
+        if event == "/jax/core/compile/backend_compile_duration":
+            found.append(about.get("fun_name"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield found
+    jax.monitoring.unregister_event_duration_listener(listen)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
 from numpyro.infer import init_to_uniform
@@ -55,7 +56,7 @@ def _is_traced(value: Any) -> bool:
 
 
 def _placeholder(tracer: Any) -> Any:
-    """Ones of the same shape; a key where that is one."""
-    if jax.dtypes.issubdtype(tracer.dtype, jax.dtypes.prng_key):
+    """Ones of the same shape; nothing in the place of a key, which nobody looks at."""
+    if jnp.issubdtype(tracer.dtype, jax.dtypes.prng_key):
         return None
     return np.ones(tracer.shape, tracer.dtype)
