@@ -33,7 +33,8 @@ def abstract_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
         if any(_is_traced(getattr(site.get("fn"), "_mask", None)) for site in sites.values()):
             raise NotImplementedError("which data are missing is computed")
         found["sites"], found["names"] = jax.tree.flatten(list(sites.values())), list(sites)
-        return {name: site["value"] for name, site in sites.items() if _is_known(site) and _is_traced(site["value"])}
+        known = {name: site["value"] for name, site in sites.items() if _is_known(site)}
+        return {name: value for name, value in known.items() if any(map(_is_traced, jax.tree.leaves(value)))}
 
     computed = jax.eval_shape(trace, jax.random.key(0))
     if computed:
