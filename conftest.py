@@ -32,6 +32,21 @@ def optimized():
     jax.config.update("jax_disable_most_optimizations", True)
 
 
+@pytest.fixture
+def compiled_programs():
+    """Names of the programs that are compiled from now on, nothing compiled before."""
+    jax.clear_caches()
+    found = []
+
+    def listen(event, _, **about):
+        if event == "/jax/core/compile/backend_compile_duration":
+            found.append(about.get("fun_name"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    yield found
+    jax.monitoring.unregister_event_duration_listener(listen)
+
+
 @pytest.fixture(scope="module", autouse=True)
 def forget_programs():
     """Lets go of compiled programs after a file, before all of them together exceed the memory maps of a process."""

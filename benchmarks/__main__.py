@@ -353,6 +353,30 @@ def peers_one(
 
 
 @app.command()
+def cold(
+    draws: DrawsOfFour = 1000, warmup: Warmup = 1000, rounds: Rounds = 1, only: Only = None, json: Json = None
+) -> None:
+    """Seconds of a first call in a fresh process, ours and NumPyro's NUTS in turns, and where the time goes."""
+    from benchmarks.cold.run import run
+
+    run(draws, warmup, rounds, only or (), json)
+
+
+@app.command(hidden=True)
+def cold_one(
+    problem: Problem,
+    sampler: SamplerName,
+    json: Annotated[Path, typer.Option(help="File to write the times to.")],
+    draws: DrawsOfFour = 1000,
+    warmup: Warmup = 1000,
+) -> None:
+    """One sampler on one problem of `cold`, for which that command starts a fresh process."""
+    from benchmarks.cold.calls import write_run
+
+    write_run(problem, sampler, draws, warmup, json)
+
+
+@app.command()
 def gradients(rounds: Rounds = 11, only: Only = None) -> None:
     """Time of a gradient in whitened coordinates, in gradients of the centred model."""
     from benchmarks.gradients import run

@@ -6,21 +6,11 @@ from pathlib import Path
 
 from benchmarks.examples.problems import example_problems
 from benchmarks.examples.samplers import SAMPLERS, ExampleRun
-from benchmarks.measures.fresh_process import cold_then_warm, fresh_process, load_modules
+from benchmarks.measures.fresh_process import OURS_AND_NUMPYRO, cold_then_warm, fresh_process, load_modules
 from benchmarks.measures.names import check_problems, check_samplers
 from benchmarks.patches.samplers import RunPlan
 
 COMMAND = "examples-one"
-MODULES = (
-    "arviz_base",
-    "arviz_stats.base",
-    "blackjax",
-    "jax.experimental.multihost_utils",
-    "mongepatch.frontends.numpyro.build",
-    "numpyro.infer",
-    "xarray",
-)
-"""Loaded before the clock starts: both samplers import some of what they use when they are called."""
 
 
 def fresh_runs(problem: str, sampler: str, draws: int, warmup: int, seeds: Sequence[int]) -> list[ExampleRun]:
@@ -34,6 +24,6 @@ def write_runs(problem: str, sampler: str, draws: int, warmup: int, seeds: Seque
     problems = {known.name: known for known in example_problems()}
     check_problems([problem], problems)
     check_samplers([sampler], SAMPLERS)
-    load_modules(MODULES)
+    load_modules(OURS_AND_NUMPYRO)
     runs = cold_then_warm(lambda seed: SAMPLERS[sampler](problems[problem], RunPlan(draws, seed, warmup)), seeds)
     json_file.write_text(json.dumps([made._asdict() for made in runs]))

@@ -16,6 +16,17 @@ import jax.numpy as jnp
 
 from benchmarks.measures.timing import compiled_once
 
+OURS_AND_NUMPYRO = (
+    "arviz_base",
+    "arviz_stats.base",
+    "blackjax",
+    "jax.experimental.multihost_utils",
+    "mongepatch.frontends.numpyro.build",
+    "mongepatch.sampling",
+    "numpyro.infer",
+    "xarray",
+)
+"""What our sampler and NumPyro's NUTS import when they are called."""
 _CACHES = ("JAX_COMPILATION_CACHE_DIR", "MONGEPATCH_CACHE")
 """Variables that would let a cold run read compiled programs from a folder."""
 _LONGEST_REASON = 200

@@ -53,7 +53,7 @@ def stopwatch() -> Iterator[Stopwatch]:
         yield watch
     finally:
         watch.total = time.perf_counter() - started
-        watch.compiling = min(watch.total, _covered(intervals))
+        watch.compiling = min(watch.total, covered(intervals))
         # By identity: two blocks that are open at once may have heard the same.
         _open[:] = [other for other in _open if other is not intervals]
 
@@ -78,7 +78,7 @@ def _keep_programs_in(folder: str | None) -> None:
     compilation_cache.reset_cache()  # JAX would otherwise go on using the first folder
 
 
-def _covered(intervals: list[tuple[float, float]]) -> float:
+def covered(intervals: list[tuple[float, float]]) -> float:
     """Length of the union of intervals: traces are nested, and must not count twice."""
     total, end = 0.0, -float("inf")
     for first, last in sorted(intervals):

@@ -45,6 +45,21 @@ def test_bench_gradients(monkeypatch):
     assert "schools" in output
 
 
+def test_bench_cold(tmp_path):
+    numbers = tmp_path / "numbers.json"
+    sizes = ("--draws", "100", "--warmup", "100", "--only", "schools", "--json", str(numbers))
+    output = invoke("cold", *sizes)
+    assert "schools: NumPyro NUTS" in output
+    assert "programs" in output
+    (ours,), (nuts,) = json.loads(numbers.read_text())["problems"]["schools"].values()
+    for first in (ours["first"], nuts["first"]):
+        assert 0 < first["compiling"] <= first["wall"]
+        assert 0 <= first["other"] < first["wall"]
+        assert first["programs"] > 10
+    assert 0 < ours["sampling"] < ours["first"]["wall"]
+    assert ours["second"]["programs"] == 0
+
+
 def test_bench_many_chains(monkeypatch):
     monkeypatch.setattr(many_chains, "DRAWS", 3)
     output = invoke("many-chains", "--rounds", "1", "--chains", "2", "--chains", "5")

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from benchmarks import lengths
 from benchmarks.__main__ import app
 from benchmarks.measures.quantile_checks import estimated_quantiles, exact_quantiles, quantile_deviation
-from benchmarks.measures.timing import _covered, compiled_once
+from benchmarks.measures.timing import compiled_once, covered
 from benchmarks.patches import quantities, report, truth
 from benchmarks.patches.measure import SamplerRow, row
 from benchmarks.patches.problems import NumpyroProblem, hard_problems
@@ -218,7 +218,7 @@ def test_a_peer_that_cannot_run_is_left_out(capsys):
 
 
 def test_nested_times_count_once():
-    assert _covered([(0.0, 1.0), (0.2, 0.4), (0.5, 2.0), (3.0, 4.0)]) == 3.0
+    assert covered([(0.0, 1.0), (0.2, 0.4), (0.5, 2.0), (3.0, 4.0)]) == 3.0
 
 
 def test_the_summary_takes_the_best_peer_that_is_right(capsys):

@@ -300,3 +300,27 @@ def test_a_model_that_fails_at_most_points_is_tried_at_others():
     target = mp.from_numpyro(picky)
     tree = sample_quietly(target, metric=mp.Euclidean(), trajectory=mp.Static(2), step_size=0.1, draws=5, warmup=0)
     assert (tree["posterior"]["x"] > 1.0).all()
+
+
+def test_a_model_is_traced_without_compiling_its_operations(compiled_programs):
+    X = np.linspace(-1.0, 1.0, 30).reshape(10, 3)
+
+    def model(X, y):
+        scale = numpyro.sample("scale", dist.LogNormal(0.0, 1.0))
+        beta = numpyro.sample("beta", dist.Normal(jnp.zeros(3), 2.0).to_event(1))
+        numpyro.sample("y", dist.Normal(jnp.tanh(X @ beta), jnp.exp(scale) + 1.0), obs=jnp.square(y))
+
+    target = mp.from_numpyro(model, X, X[:, 0])
+    np.testing.assert_allclose(target.observed_data["y"], X[:, 0] ** 2)  # data that the model computes
+    assert not [name for name in compiled_programs if "tanh" in name or "exp" in name], compiled_programs
+
+
+def test_parameters_that_a_model_initializes_are_computed():
+    def model(y):
+        weights = numpyro.param("weights", lambda key: {"a": 2.0 + jax.random.uniform(key, (2,)), "b": jnp.zeros(1)})
+        x = numpyro.sample("x", dist.Normal(weights["a"], 1.0).to_event(1))
+        numpyro.sample("y", dist.Normal(x, 1.0).to_event(1), obs=y)
+
+    target = mp.from_numpyro(model, np.zeros(2))
+    gradient = jax.grad(target.logdensity)(jnp.zeros(2))  # the mean of x, and y at 0
+    assert ((gradient > 2.0) & (gradient < 3.0)).all()

@@ -1,15 +1,13 @@
 """How many programs a first call compiles: each takes time before there is any draw."""
 
-import jax
 import jax.numpy as jnp
 import numpyro
 import numpyro.distributions as dist
-import pytest
 
 import mongepatch as mp
+from mongepatch.sampling import run
 
 EFFECTS, ERRORS = jnp.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0]), jnp.array([15.0, 10, 16, 11, 9, 11, 10, 18])
-COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
 def schools():
@@ -19,24 +17,20 @@ def schools():
     numpyro.sample("y", dist.Normal(theta, ERRORS), obs=EFFECTS)
 
 
-@pytest.fixture
-def programs():
-    """Names of what is compiled from now on."""
-    jax.clear_caches()
-    found = []
-
-    def listen(event, _, **about):
-        if event == COMPILED:
-            found.append(about.get("fun_name"))
-
-    jax.monitoring.register_event_duration_secs_listener(listen)
-    yield found
-    jax.monitoring.unregister_event_duration_listener(listen)
-
-
-def test_an_automatic_call_compiles_few_programs(programs):
+def test_an_automatic_call_compiles_few_programs(compiled_programs):
     target = mp.from_numpyro(schools)
-    programs.clear()  # NumPyro's own, of a model that is traced for the first time
+    compiled_programs.clear()  # NumPyro's own, of a model that is traced for the first time
     mp.sample(target, progress=False, draws=500, warmup=500)
-    assert 10 < len(programs) <= 20, programs
-    assert sum("run_in_lockstep" in name for name in programs) == 1  # compiled ahead, and found when it is needed
+    assert 10 < len(compiled_programs) <= 20, compiled_programs
+    samplers = [name for name in compiled_programs if "run_in_lockstep" in name]
+    assert len(samplers) == 1  # compiled ahead, and found when it is needed
+
+
+def test_both_samplers_of_a_regression_are_compiled_ahead(compiled_programs, monkeypatch):
+    threads = []
+    compile_ahead = run.compile_ahead
+    monkeypatch.setattr(run, "compile_ahead", lambda *given: threads.append(compile_ahead(*given)) or threads[-1])
+    mp.sample(lambda x: -0.5 * x @ x, jnp.zeros(3), progress=False, draws=50, warmup=300)
+    assert len(threads) == 2
+    assert all(thread.done() for thread in threads)
+    assert sum("run_in_lockstep" in name for name in compiled_programs) == 2  # NUTS, and static trajectories

@@ -1,5 +1,6 @@
 """The compiled part of a run: some draws of all chains, in lockstep or each at its own pace."""
 
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -75,7 +76,7 @@ def compiled_programs() -> int:
     return int(run_in_lockstep._cache_size() + run_at_own_pace._cache_size())
 
 
-@jit
+@partial(jit, quick=True)
 def points_at(positions: Positions, density: LogDensity, metric: Metric) -> Any:
     """The points of chains at flat positions [chain, dimension]; needed anew whenever the metric has changed."""
     return jax.vmap(lambda position: metric.at(density, position)[0])(positions)

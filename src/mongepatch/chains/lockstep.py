@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
+from jax.core import eval_jaxpr
 from jax.sharding import Mesh
 
 from mongepatch._typing import Count, LogDensity, PRNGKey
@@ -16,7 +17,7 @@ from mongepatch.program import jit
 P = TypeVar("P", bound=StepSizePolicy)
 
 
-@partial(jit, static_argnames=("kernel", "capacity", "mesh"))
+@partial(jit, static_argnames=("kernel", "capacity", "mesh"), quick=True)
 def run_in_lockstep(
     key: PRNGKey,
     points: Any,
@@ -92,12 +93,17 @@ def _run(
             info = info._replace(lp=info.lp - log_det)
         return points, policy.update(acceptance), Chunk(position, internal, points.gradient, info)
 
+    # The program of a draw is traced once: its shapes are asked for here, and its operations are repeated in the loop.
+    program, (_, _, shapes) = jax.make_jaxpr(draw_all, return_shape=True)(first + count, points, policy)
+    number_type = program.in_avals[0].dtype
+
     def body(i: Count, carry: tuple[Any, P, Chunk]) -> tuple[Any, P, Chunk]:
         points, policy, rows = carry
-        points, policy, row = draw_all(first + i, points, policy)
+        number = (first + i).astype(number_type)
+        values = eval_jaxpr(program.jaxpr, program.consts, number, *jax.tree.leaves((points, policy)))
+        points, policy, row = jax.tree.unflatten(jax.tree.structure((points, policy, shapes)), values)
         return points, policy, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
 
-    shapes = jax.eval_shape(draw_all, first, points, policy)[2]
     empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
     result: tuple[Any, P, Chunk] = jax.lax.fori_loop(0, count, body, (points, policy, empty))
     return result

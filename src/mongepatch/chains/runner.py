@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import jax
@@ -61,8 +62,8 @@ class Runner:
         self.done = 0
         """Draws of each chain so far, by whose numbers randomness is made."""
         self._count, self._program = 1, ""
-        self.compiling: Future[Any] | None = None
-        """The first sampler, where `compile_ahead` compiles it."""
+        self.compiling: list[Future[Any]] = []
+        """The next samplers, in the order in which they are needed, where `compile_ahead` compiles them."""
         self.seconds = 0.0
         """How long draws took, compilation excluded."""
 
@@ -124,7 +125,8 @@ class Runner:
         """Compile, and draw nothing, where the last chunk was another program's."""
         program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
         if program != self._program:
-            wait([] if self.compiling is None else [self.compiling])
+            wait(self.compiling[:1])
+            self.compiling = self.compiling[1:]
             self._chunk(points, tuning, policy, 0)
             self._program = program
 
@@ -154,7 +156,7 @@ def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | Non
     return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
 
 
-@jit
+@partial(jit, quick=True)
 def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
     """Some entries of positions, on the device, so that the others are not copied from it."""
     return jnp.take(positions, columns, axis=-1)

@@ -1,5 +1,7 @@
 """Many positions of the model in whitened coordinates, and back."""
 
+from functools import partial
+
 import jax
 import numpy as np
 
@@ -16,7 +18,7 @@ def in_coordinates(positions: np.ndarray, density: LogDensity) -> np.ndarray:
     return np.asarray(_from_model(density, on_device(positions)))
 
 
-@jit
+@partial(jit, quick=True)
 def _from_model(density: WhitenedDensity, positions: Positions) -> Positions:
     return jax.vmap(density.from_model)(positions)
 
@@ -28,6 +30,6 @@ def in_model(positions: np.ndarray, density: LogDensity) -> np.ndarray:
     return np.asarray(_to_model(density, on_device(positions)))
 
 
-@jit
+@partial(jit, quick=True)
 def _to_model(density: WhitenedDensity, positions: Positions) -> Positions:
     return jax.vmap(density.to_model)(positions)

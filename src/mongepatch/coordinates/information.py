@@ -89,7 +89,7 @@ def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> fl
     return found if np.isfinite(found) else np.inf
 
 
-@partial(jit, static_argnames=("plan", "curved"))
+@partial(jit, static_argnames=("plan", "curved"), quick=True)
 def _data_terms(
     positions: jax.Array, signs: jax.Array, data: DataPrograms, *, plan: WhiteningPlan, curved: bool
 ) -> tuple[jax.Array, ...]:

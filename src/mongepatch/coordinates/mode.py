@@ -1,6 +1,7 @@
 """What data says about inner coordinates, before there are draws: its information at the mode, and around it."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import jax
@@ -68,6 +69,6 @@ def _misfit_at(density: WhitenedDensity, positions: np.ndarray) -> float:
     return misfit(internal, gradients, density.plan.inner)
 
 
-@jit
+@partial(jit, quick=True)
 def _value_and_gradient(density: WhitenedDensity, position: Vector) -> Any:
     return jax.value_and_grad(density)(position)

@@ -26,7 +26,7 @@ def map_rows(function: Callable[[Any], Any], rows: Any) -> Any:
     size = sum(shape.size * shape.dtype.itemsize for shape in jax.tree.leaves(shapes))
     count = min(total, max(1, _BYTES // max(1, size)))
     made = jax.tree.map(lambda shape: np.empty((total, *shape.shape), shape.dtype), shapes)
-    compiled = jit(jax.vmap(function))
+    compiled = jit(jax.vmap(function), quick=True)
     for first in range(0, total, count):
         last = min(first + count, total)
 

@@ -1,6 +1,7 @@
 """Checks of what users give to `sample`, before anything is compiled or drawn."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -57,7 +58,7 @@ def check_residuals(residuals: Residuals, positions: Positions) -> None:
         )
 
 
-@jit
+@partial(jit, quick=True)
 def _residuals_at(residuals: Residuals, positions: jax.Array) -> jax.Array:
     """Residuals [chain, residual]; compiled once for what they compute, as samplers are."""
     return jax.vmap(residuals)(positions)

@@ -1,6 +1,7 @@
 """Where chains start: dispersed, and only where the density and its geometry are finite."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import jax
@@ -90,7 +91,7 @@ def _geometry(positions: Positions, metric: Metric, density: LogDensity) -> _Geo
     return _changing_geometry(positions, metric, density)
 
 
-@jit
+@partial(jit, quick=True)
 def _changing_geometry(positions: Positions, metric: Metric, density: LogDensity) -> _Geometry:
     def at(x: Vector) -> _Geometry:
         point, slope = metric.at(density, x)
@@ -104,7 +105,7 @@ def _around(center: Vector, spread: float) -> Proposal:
     return lambda keys, fraction: _uniform_around(keys, center, on_device(fraction * spread, center.dtype))
 
 
-@jit
+@partial(jit, quick=True)
 def _uniform_around(keys: PRNGKey, center: Vector, reach: Scalar) -> Positions:
     return jax.vmap(lambda key: center + reach * uniform_vector(key, center.size, center.dtype))(keys)
 
@@ -118,7 +119,7 @@ def _partly_around(
     given = np.asarray(target.layout.mask(values))
     reach = 0.0 if per_chain else spread
 
-    @jit
+    @partial(jit, quick=True)
     def around(keys: PRNGKey, values: Any, reach: Scalar) -> Positions:
         def shifted(key: PRNGKey, values: Any) -> Vector:
             position = unconstrain(values, start(key))
@@ -135,7 +136,7 @@ def _partly_around(
     return propose
 
 
-@jit
+@partial(jit, quick=True)
 def _chain_keys(key: PRNGKey, attempt: int, chains: jax.Array) -> PRNGKey:
     """Randomness of each chain."""
     return jax.vmap(jax.random.fold_in, (None, 0))(jax.random.fold_in(key, attempt), chains)

@@ -4,6 +4,7 @@ import operator
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -183,7 +184,7 @@ def _about_init(error: Exception, target: Target, init: PyTree, chains: int) -> 
     return ""
 
 
-@jit
+@partial(jit, quick=True)
 def _split(key: PRNGKey) -> tuple[PRNGKey, ...]:
     """Randomness of the parts of a run."""
     return tuple(jax.random.split(key, 3))

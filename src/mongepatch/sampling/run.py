@@ -33,6 +33,7 @@ from mongepatch.warmup import (
     initial_policy,
     parse_tuning,
     takes_residuals,
+    tuning_to_try,
     warm_up,
 )
 
@@ -83,8 +84,8 @@ class ReadyRun(NamedTuple):
     """The metric's points where chains start."""
     tuning: Tuning
     to_find: ToFind
-    compiling: "Future[Any] | None"
-    """The first sampler."""
+    compiling: "list[Future[Any]]"
+    """The first samplers."""
 
     def finds_something(self, options: RunOptions) -> bool:
         """Whether warm-up finds something, or an earlier run did, so that a result has a group for it."""
@@ -107,13 +108,17 @@ def begin_run(
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
     policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
-    where = (tuning, policy, kernel, prepared.placement)
-    ahead = options.compiles_ahead
-    compiling = compile_ahead(prepared.keys.run, prepared.positions, prepared.density, *where) if ahead else None
+    planned = [tuning, tuning_to_try(tuning, to_find, options.warmup)] if options.compiles_ahead else []
+    where = (policy, kernel, prepared.placement)
+    compiling = [
+        compile_ahead(prepared.keys.run, prepared.positions, prepared.density, each, *where)
+        for each in planned
+        if each is not None
+    ]
     points = prepared.initial_points(tuning.metric)
     if isinstance(found, Residuals):
         check_residuals(found, points.position)
-    return ReadyRun(prepared, kernel, points, tuning, to_find, compiling)
+    return ReadyRun(prepared, kernel, points, tuning, to_find, [future for future in compiling if future is not None])
 
 
 def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
@@ -167,7 +172,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
 
 def find_tuning(run: ReadyRun, options: RunOptions, runner: Runner) -> tuple[WarmupState, Choice, float]:
     """Warm up: what was found, and how long it took."""
-    runner.compiling = run.compiling
+    runner.compiling = list(run.compiling)
     state = WarmupState.begin(
         runner,
         run.points,

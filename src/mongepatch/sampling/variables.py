@@ -1,6 +1,7 @@
 """The variables of a result, from the flat positions of all draws."""
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any
 
 import jax
@@ -51,7 +52,7 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
 
 
-@jit
+@partial(jit, quick=True)
 def _at(program: Program, rows: jax.Array) -> dict[str, jax.Array]:
     made: dict[str, jax.Array] = jax.vmap(program)(rows)
     return made

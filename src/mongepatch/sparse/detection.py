@@ -204,7 +204,7 @@ def _values(equation: Any, inputs: list[Dependence]) -> list[Dependence]:
     if any(given.value is None for given in inputs) or any(hasattr(p, "eqns") for p in equation.params.values()):
         return [Dependence(shape) for shape in shapes]
     operands = [given.value for given in inputs]
-    known = in_numpy(equation.primitive.name, operands, first.aval.shape, first.aval.dtype)
+    known = in_numpy(equation.primitive.name, operands, first.aval.shape, first.aval.dtype, equation.params)
     if known is not None:
         return [_constant(known)]
     values = equation.primitive.bind(*operands, **equation.params)

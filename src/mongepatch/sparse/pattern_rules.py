@@ -8,6 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from mongepatch._arrays import on_device
+from mongepatch.program import in_numpy
 from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 
 Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[DependenceTable] | None]
@@ -142,7 +144,9 @@ def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Depen
     if any(place.depends is not None or place.value is None for place in places):
         return None
     numbers = np.arange(int(np.prod(operand.shape))).reshape(operand.shape)
-    moved = np.asarray(equation.primitive.bind(numbers, *(place.value for place in places), **equation.params))
+    operands, (result,) = [numbers, *(place.value for place in places)], equation.outvars
+    known = in_numpy(equation.primitive.name, operands, result.aval.shape, int, equation.params)
+    moved = np.asarray(equation.primitive.bind(*operands, **equation.params)) if known is None else known
     table = operand.table(dimension)
     inside = (moved >= 0) & (moved < table.index.size)
     return [table.moved(table.index.reshape(-1)[np.where(inside, moved, 0)]).where(inside)]
@@ -156,12 +160,15 @@ def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[De
         return None
     numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
 
+    at = on_device(places.value)
+
     def add(values: Any) -> Any:
-        return lax.scatter_add(jnp.zeros(operand.shape), jnp.asarray(places.value), values, numbers, mode=mode)
+        return lax.scatter_add(jnp.zeros(operand.shape), at, values, numbers, mode=mode)
 
     # The transpose of the operation takes from each place of the result: it says where an update goes, 0 for nowhere.
-    counted = jnp.arange(1.0, size + 1).reshape(operand.shape)
-    (to,) = jax.linear_transpose(add, jnp.zeros(updates.shape))(counted)
+    real = jnp.result_type(float)
+    counted = on_device(np.arange(1.0, size + 1).reshape(operand.shape), real)
+    (to,) = jax.linear_transpose(add, jax.ShapeDtypeStruct(updates.shape, real))(counted)
     to = np.asarray(to).astype(int).reshape(-1) - 1
     before, after = joined([operand.table(dimension), updates.table(dimension)])
     groups = np.append(np.arange(size), to[to >= 0])

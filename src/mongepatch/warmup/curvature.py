@@ -119,7 +119,7 @@ def _has_long_gradient(gradients: np.ndarray, base: InverseMass) -> np.ndarray:
     return long
 
 
-@jit
+@partial(jit, quick=True)
 def _squares(gradients: Positions, base: InverseMass) -> PerPosition:
     """gᵀM⁻¹g."""
     return jax.vmap(lambda gradient: dot(gradient, base.apply(gradient)))(gradients)
@@ -130,7 +130,7 @@ def _thinned(positions: np.ndarray) -> np.ndarray:
     return some
 
 
-@jit
+@partial(jit, quick=True)
 def _spectra(positions: Positions, density: LogDensity, base: InverseMass) -> tuple[Spectra, PerPosition]:
     return jax.lax.map(partial(_spectrum, density=density, base=base), positions)
 

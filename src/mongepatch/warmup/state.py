@@ -244,7 +244,7 @@ class WarmupState:
         )
 
 
-_fold_in = jit(jax.random.fold_in)
+_fold_in = jit(jax.random.fold_in, quick=True)
 
 
 def _rows(arrays: list[Any]) -> np.ndarray:

@@ -104,7 +104,7 @@ def initial_policy(step_size: Any, acceptance: Any, chains: int, dtype: Any) -> 
     return DualAveraging.around(1.0, acceptance, chains, dtype, watch_worst=True)
 
 
-@partial(jit, static_argnames=("kernel", "has_trajectory"))
+@partial(jit, static_argnames=("kernel", "has_trajectory"), quick=True)
 def find_reasonable_step_size(
     key: PRNGKey,
     points: Any,
@@ -163,7 +163,7 @@ def find_leapfrog_step_size(
     return step_size
 
 
-@jit
+@partial(jit, quick=True)
 def _leapfrog_begin(
     key: PRNGKey, points: Any, base: InverseMass, length: Scalar
 ) -> tuple[Positions, Positions, Positions]:
@@ -173,7 +173,7 @@ def _leapfrog_begin(
     return points.position + length * jax.vmap(base.root)(middle), noise, middle
 
 
-@jit
+@partial(jit, quick=True)
 def _leapfrog_end(
     after: Any, before: Any, noise: Positions, middle: Positions, metric: Euclidean, length: Scalar
 ) -> PerPosition:

@@ -2,11 +2,13 @@
 
 from typing import NamedTuple
 
+from mongepatch.chains import Tuning
+from mongepatch.trajectories import NUTS, Static
 from mongepatch.warmup.choose_metric import choose_metric
 from mongepatch.warmup.choose_trajectory import choose_trajectory
 from mongepatch.warmup.curvature import recent_unstable_fraction
 from mongepatch.warmup.efficiency import run_trial
-from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
+from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, JITTER, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
 from mongepatch.warmup.state import MANY_CHAINS, WarmupState
 
@@ -40,6 +42,15 @@ class Choice(NamedTuple):
 def default_warmup(chains: int) -> int:
     """How many draws of warm-up to make for so many chains, where the user does not say."""
     return DEFAULT_DRAWS_OF_MANY if chains >= MANY_CHAINS else DEFAULT_DRAWS
+
+
+def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int) -> Tuning | None:
+    """What this many draws of warm-up will most probably try after the tuning that they begin with; None for nothing.
+
+    Divergent trajectories, or another metric, may make it unnecessary.
+    """
+    tries = to_find.trajectory and to_find.whitening is None and draws >= MIN_DRAWS_TO_CHOOSE
+    return tuning._replace(trajectory=Static(1, JITTER)) if tries and isinstance(tuning.trajectory, NUTS) else None
 
 
 def warm_up(state: WarmupState, to_find: ToFind, draws: int) -> Choice:

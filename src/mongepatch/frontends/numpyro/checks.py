@@ -8,13 +8,13 @@ from typing import Any
 
 import jax
 import numpy as np
-from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.infer import init_to_uniform
 from numpyro.primitives import Messenger
 
 from mongepatch.errors import ModelError
+from mongepatch.frontends.numpyro.enumeration import check_enumerable, is_discrete_latent
 from mongepatch.frontends.numpyro.explain import check_support
+from mongepatch.frontends.numpyro.sites import Sites, abstract_sites, sites_at
 
 _ATTEMPTS = 10
 """Points at which a model is tried."""
@@ -29,18 +29,57 @@ class _LastSite(Messenger):  # type: ignore[misc]  # numpyro has no types
         self.name = msg.get("name") or self.name
 
 
-def trace_model(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The sites of a model at one point. Raise if the model fails, and name the site.
+def checked_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sites:
+    """The sites of a model at one point. Raise where the model cannot be sampled, and name the site.
+
+    The numbers at the point are computed only where something seems to be wrong, to say what it is.
+    """
+    _check_arguments(model, args, kwargs)
+    try:
+        sites = abstract_sites(model, args, kwargs)
+        _check_all(sites)
+    except Exception:
+        sites = _trace(model, args, kwargs)
+        _check_all(sites)
+    return sites
+
+
+def _check_all(sites: Sites) -> None:
+    """Raise where a model with these sites cannot be sampled."""
+    _check_plates(sites)
+    check_enumerable(sites)
+    latent = [site for site in sites.values() if is_latent(site)]
+    if not latent:
+        raise ModelError("The model has no latent sites, so there is nothing to sample: every numpyro.sample has obs.")
+    for site in latent:
+        unconstrained_shape(site)
+    for site in sites.values():
+        _check_log_prob(site)
+
+
+def is_latent(site: Mapping[str, Any]) -> bool:
+    """Whether a site is one of the parameters. A Delta is not, since the other sites determine its value."""
+    if site["type"] != "sample" or site["is_observed"]:
+        return False
+    return not _is_delta(site["fn"]) and not is_discrete_latent(site)
+
+
+def _is_delta(fn: Any) -> bool:
+    while hasattr(fn, "base_dist"):
+        fn = fn.base_dist
+    return type(fn).__name__ == "Delta"
+
+
+def _trace(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sites:
+    """The sites of a model at one point, computed. Raise if the model fails, and name the site.
 
     Some models fail at some points, as one whose differential equation has no solution there: others are tried.
     """
-    _check_arguments(model, args, kwargs)
     failures: list[tuple[str, Exception]] = []
     for attempt in range(_ATTEMPTS):
         last_site = _LastSite(model)  # innermost, so that it sees a site before all other handlers
-        seeded = handlers.substitute(handlers.seed(last_site, jax.random.key(attempt)), substitute_fn=init_to_uniform)
         try:
-            return dict(handlers.trace(seeded).get_trace(*args, **kwargs))
+            return sites_at(last_site, args, kwargs, jax.random.key(attempt))
         except Exception as error:
             name = last_site.name
             failures.append(("before its first site" if name is None else f"at or after the site {name!r}", error))
@@ -63,7 +102,7 @@ def _check_arguments(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         return  # some callables have no signature
 
 
-def check_sites(sites: Mapping[str, Mapping[str, Any]]) -> None:
+def _check_plates(sites: Mapping[str, Mapping[str, Any]]) -> None:
     """Raise where a plate subsamples."""
     for name, site in sites.items():
         if site["type"] == "plate" and site["args"][1] not in (None, site["args"][0]):
@@ -84,7 +123,12 @@ def unconstrained_value(site: Mapping[str, Any]) -> Any:
         ) from error
 
 
-def check_log_prob(site: Mapping[str, Any]) -> None:
+def unconstrained_shape(site: Mapping[str, Any]) -> tuple[int, ...]:
+    """The shape of the unconstrained value of a site."""
+    return jax.eval_shape(lambda value: unconstrained_value({**site, "value": value}), site["value"]).shape
+
+
+def _check_log_prob(site: Mapping[str, Any]) -> None:
     """Raise if a site has no log density, or has data that is NaN."""
     if site["type"] != "sample":
         return

@@ -13,8 +13,7 @@ from numpyro.infer.util import potential_energy
 from numpyro.primitives import Messenger
 
 from mongepatch._typing import Scalar, Vector
-from mongepatch.errors import ModelError
-from mongepatch.frontends.numpyro.checks import check_log_prob, check_sites, trace_model, unconstrained_value
+from mongepatch.frontends.numpyro.checks import checked_sites, is_latent, unconstrained_shape, unconstrained_value
 from mongepatch.frontends.numpyro.enumeration import (
     check_enumerable,
     depend_on_discrete,
@@ -39,22 +38,15 @@ class NumPyroModel:
 
     def __init__(self, model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self._args, self._kwargs = args, kwargs
-        self.sites = trace_model(model, args, kwargs)
+        self.sites = checked_sites(model, args, kwargs)
         """Sites at one point, in the model's order."""
-        check_sites(self.sites)
         self._enumerates = check_enumerable(self.sites)
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}
         self.function = handlers.substitute(model, data=fixed)
         """The model with the values of its `numpyro.param` and mutable sites fixed."""
         self._model = _FixedKey(self.function)
-        raw = {name: unconstrained_value(site) for name, site in self.sites.items() if is_latent(site)}
-        if not raw:
-            raise ModelError(
-                "The model has no latent sites, so there is nothing to sample: every numpyro.sample has obs."
-            )
-        self.layout = Layout(tuple(raw), tuple(jnp.shape(value) for value in raw.values()))
-        for site in self.sites.values():
-            check_log_prob(site)
+        shapes = {name: unconstrained_shape(site) for name, site in self.sites.items() if is_latent(site)}
+        self.layout = Layout(tuple(shapes), tuple(shapes.values()))
         self._potential: Callable[[dict[str, Any]], Any] = partial(potential_energy, self._model, args, kwargs)
         self._hidden: frozenset[str] = frozenset()
         if self._enumerates:
@@ -130,25 +122,12 @@ class NumPyroModel:
         return dict(handlers.trace(model).get_trace(*self._args, **self._kwargs))
 
 
-def is_latent(site: Mapping[str, Any]) -> bool:
-    """Whether a site is one of the parameters. A Delta is not, since the other sites determine its value."""
-    if site["type"] != "sample" or site["is_observed"]:
-        return False
-    return not _is_delta(site["fn"]) and not is_discrete_latent(site)
-
-
 def _is_unbounded(support: Any) -> bool:
     """Whether a support is all real numbers, vectors or matrices."""
     transform = biject_to(support)
     while hasattr(transform, "base_transform"):
         transform = transform.base_transform
     return isinstance(transform, IdentityTransform)
-
-
-def _is_delta(fn: Any) -> bool:
-    while hasattr(fn, "base_dist"):
-        fn = fn.base_dist
-    return type(fn).__name__ == "Delta"
 
 
 def _residual_site(site: Mapping[str, Any], raw: Any) -> Site:

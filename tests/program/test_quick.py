@@ -1,0 +1,38 @@
+"""Functions that are compiled in less time compute the same, wherever they are called."""
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from mongepatch.program import jit, quick
+
+
+def squares(x, *, times=1):
+    return times * (x**2).sum()
+
+
+@pytest.fixture(params=[True, False], ids=["known options", "unknown options"])
+def quick_squares(request, monkeypatch):
+    quick.quick_options.cache_clear()
+    if not request.param:
+        monkeypatch.setattr(quick, "_OPTIONS", {"xla_no_such_option": True})
+    yield jit(squares, static_argnames=("times",), quick=True)
+    quick.quick_options.cache_clear()
+
+
+def test_alone_and_inside_of_other_functions(quick_squares):
+    x = jnp.arange(3.0)
+    assert quick_squares(x, times=2) == 10.0
+    assert quick_squares.lower(x).compile()(x) == 5.0
+    assert jax.jit(lambda x: quick_squares(x) + 1.0)(x) == 6.0
+    assert jax.eval_shape(quick_squares, x).shape == ()
+    assert (jax.grad(quick_squares)(x) == 2 * x).all()
+    assert (jax.vmap(quick_squares)(jnp.stack([x, 2 * x])) == jnp.array([5.0, 20.0])).all()
+
+
+def test_unknown_options_and_other_devices_have_none(monkeypatch):
+    quick.quick_options.cache_clear()
+    with monkeypatch.context() as changed:
+        changed.setattr(jax, "default_backend", lambda: "gpu")
+        assert quick.quick_options() is None
+    quick.quick_options.cache_clear()
