@@ -14,6 +14,7 @@ from mongepatch._linalg import dot
 from mongepatch._typing import AnyVector, Compressed, Entries, Matrix, Scalar
 from mongepatch.sparse.colouring import Colouring
 from mongepatch.sparse.elimination import Elimination, Factored
+from mongepatch.sparse.own_rows import find_own_rows
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import SparsePlan
 
@@ -58,22 +59,25 @@ class SparseAlgebra:
     Args:
         pattern: where B, [residuals, inner coordinates], may differ from 0.
         colouring: how B is made.
-        coupled: where P may differ from 0, [inner, inner].
+        of_data: where A may differ from 0, [inner, inner].
     """
 
-    def __init__(self, pattern: Pattern, colouring: Colouring, coupled: Pattern) -> None:
-        self.elimination = Elimination(coupled)
+    def __init__(self, pattern: Pattern, colouring: Colouring, of_data: Pattern) -> None:
+        self.elimination = Elimination(pattern.gram().union(of_data))
         self.rows, self.columns = self.elimination.rows, self.elimination.columns
         self._plan = SparsePlan(pattern, colouring, self.elimination)
+        self._own_rows = find_own_rows(pattern, colouring, self._plan, of_data)
 
     def factor(self, jacobian: Compressed, information: Entries) -> Factored:
         """Level by level."""
-        entries = self._plan.gram(jacobian, jacobian) + information
-        return self.elimination.factor(_definite(entries, self.rows == self.columns))
+        if self._own_rows is not None:
+            return self._own_rows.factor(jacobian, [information])
+        terms = [self._plan.gram(jacobian, jacobian), information]
+        return self.elimination.factor_sum(terms, _increase(information.dtype))
 
     def log_det(self, factor: Factored) -> Scalar:
         """The sum of the logs of the pivots."""
-        return jnp.log(self.elimination.pivots(factor)).sum()
+        return self.elimination.log_det(factor)
 
     def transposed(self, jacobian: Compressed, residuals: AnyVector) -> AnyVector:
         """A sparse product."""
@@ -104,7 +108,7 @@ class DenseAlgebra:
         """A lower Cholesky factor."""
         matrix = self._matrix(jacobian)
         precision = dot(matrix.T, matrix) + information.reshape(self._size, self._size)
-        return jnp.linalg.cholesky(_definite(precision, np.eye(self._size, dtype=bool)))
+        return jnp.linalg.cholesky(precision * np.where(np.eye(self._size), _increase(precision.dtype), 1.0))
 
     def log_det(self, factor: Any) -> Scalar:
         """From the diagonal of the factor."""
@@ -131,10 +135,10 @@ class DenseAlgebra:
         return jnp.where(self._pattern, self._colouring.expanded(jacobian), 0.0)
 
 
-def _definite(entries: Any, diagonal: np.ndarray) -> Any:
-    """Entries of P with a diagonal that is larger by some roundings.
+def _increase(dtype: Any) -> float:
+    """What the diagonal of P is multiplied by.
 
     A mean that many groups share has the precision that is left of a difference of numbers near n/τ². Where τ is tiny,
     rounding would make it negative. Coordinates may be any, but they must be finite.
     """
-    return entries * np.where(diagonal, 1.0 + _ROUNDINGS * np.finfo(entries.dtype).eps, 1.0)
+    return float(1.0 + _ROUNDINGS * np.finfo(dtype).eps)

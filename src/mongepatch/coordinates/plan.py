@@ -66,9 +66,9 @@ def _algebra(pattern: Pattern, colouring: Colouring, of_data: Pattern, num_outer
     pairs, all_pairs = int((counts**2).sum()), int((counts > 0).sum()) * pattern.shape[1] ** 2
     if pairs > _MOST_PAIRS or (pairs > _FEW_PAIRS and 2 * pairs > all_pairs):
         return DenseAlgebra(pattern, colouring), True
-    latent = pattern.gram()
-    algebra = SparseAlgebra(pattern, colouring, latent.union(of_data.gram()))
+    algebra = SparseAlgebra(pattern, colouring, of_data.gram())
     core = len(algebra.elimination.core)
     if core <= (_MOST_CORE_OF_SHARED_SCALES if 2 * num_outer < core else _MOST_CORE):
         return algebra, True
-    return SparseAlgebra(pattern, colouring, latent), False
+    diagonal = np.arange(pattern.shape[1])
+    return SparseAlgebra(pattern, colouring, Pattern((len(diagonal), len(diagonal)), diagonal, diagonal)), False

@@ -7,16 +7,19 @@ which is symmetric, and G ± eΩ̃, which is not. There is no pivoting: a pivot 
 trajectories reject.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import AnyVector, Entries, Vector
+from mongepatch._typing import AnyVector, Entries, Scalar, Vector
 from mongepatch.sparse.core import SMALL, factor_general, factor_symmetric
 from mongepatch.sparse.level import EliminationLevel, EntryOrder, LevelFactors
 from mongepatch.sparse.ordering import Ordering
 from mongepatch.sparse.pattern import Pattern
+from mongepatch.sparse.pivots import log_of
 from mongepatch.sparse.sums import Moves, Permutation, take
 
 
@@ -85,21 +88,66 @@ class Elimination:
             entries: the entries of A at `rows` and `columns`.
             transposed: those of Aᵀ at the same places, for an A that is not symmetric.
         """
-        levels, symmetric = [], transposed is None
-        lower, upper = entries, entries if transposed is None else transposed
+        if transposed is None:
+            return self._factor_symmetric(entries)
+        levels, lower, upper = [], entries, transposed
         for level in self._levels:
-            if symmetric:
-                factors, lower = level.eliminate(lower)
-            else:
-                factors, lower, upper = level.eliminate_both(lower, upper)
+            factors, lower, upper = level.eliminate_both(lower, upper)
             levels.append(factors)
         if not len(self._rest):
             return Factored(tuple(levels), None)
         square = self._square(lower)
-        if not symmetric and self._above.any():
+        if self._above.any():
             square = jnp.where(self._above, self._square(upper), square)
-        matrix = square.reshape(len(self._rest), -1)
-        return Factored(tuple(levels), factor_symmetric(matrix) if symmetric else factor_general(matrix))
+        return Factored(tuple(levels), factor_general(square.reshape(len(self._rest), -1)))
+
+    def factor_sum(self, terms: Sequence[Entries], increase: float = 1.0) -> Factored:
+        """The same for a symmetric A that is a sum, and whose diagonal is multiplied by a number near 1.
+
+        The terms are cut into parts before they are added: compiled code then never joins these parts.
+        """
+        if not self._levels:
+            total = reduce(jnp.add, terms)
+            return self._factor_symmetric(total * np.where(self.rows == self.columns, increase, 1.0))
+        first = self._levels[0]
+        pivots, beside, kept = first.sum_of_parts(terms)
+        kept = kept * np.where(first.kept_diagonal, increase, 1.0) if increase != 1.0 else kept
+        return self._factor_symmetric(*first.eliminate(pivots * increase, beside, kept))
+
+    def factor_rows(self, terms: Sequence[Entries], own: AnyVector, beside: AnyVector) -> Factored:
+        """The same for a sum that has a row (b, c) for each coordinate of the first level besides.
+
+        Args:
+            terms: without the rows, but for what they have beside the pivots, which is not looked at.
+            own: b, of each coordinate of `first_level`.
+            beside: c, for each of its neighbours there.
+        """
+        first = self._levels[0]
+        excess, _, kept = first.sum_of_parts(terms)
+        return self._factor_symmetric(*first.eliminate_rows(excess, kept, own, beside))
+
+    @property
+    def first_level(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Coordinates of the first level; then, for each entry beside its pivots, number of the pivot and neighbour."""
+        if not self._levels:
+            return None
+        first = self._levels[0]
+        return self._coordinates[first.eliminated], first.pivot_of, self._coordinates[first.near]
+
+    def _factor_symmetric(self, *done: Any) -> Factored:
+        """Factors of levels, then entries of what they leave."""
+        *levels, entries = done
+        for level in self._levels[len(levels) :]:
+            factors, entries = level.eliminate(*level.parts(entries))
+            levels.append(factors)
+        if not len(self._rest):
+            return Factored(tuple(levels), None)
+        return Factored(tuple(levels), factor_symmetric(self._square(entries).reshape(len(self._rest), -1)))
+
+    def log_det(self, factored: Factored) -> Scalar:
+        """Log det A, for a symmetric A."""
+        parts = [log_of(factors.pivots, factors.inverse).sum() for factors in factored.levels]
+        return reduce(jnp.add, parts if factored.core is None else [*parts, factored.core.log_det])
 
     def pivots(self, factored: Factored) -> Vector:
         """Numbers whose product is the determinant, up to its sign."""
@@ -113,7 +161,7 @@ class Elimination:
         right, vector = [], self._order(vector)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, vector = level.forward(factors, vector)
-            right.append(own / factors.pivots)
+            right.append(own * factors.inverse)
         return self._backward(factored, right, vector if factored.core is None else factored.core.solve(vector))
 
     def root(self, factored: Factored, noise: Vector) -> Vector:
@@ -121,7 +169,7 @@ class Elimination:
         right, noise = [], self._order(noise)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, noise = level.divided(noise)
-            right.append(own / jnp.sqrt(factors.pivots))
+            right.append(own * factors.scale)
         return self._backward(factored, right, noise if factored.core is None else factored.core.root(noise))
 
     def draw(self, factored: Factored, vector: Vector, noise: Vector) -> Vector:
@@ -130,8 +178,7 @@ class Elimination:
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, vector = level.forward(factors, vector)
             own_noise, noise = level.divided(noise)
-            scale = jnp.sqrt(factors.pivots)
-            right.append((own / scale + own_noise) / scale)
+            right.append((own * factors.scale + own_noise) * factors.scale)
         return self._backward(factored, right, vector if factored.core is None else factored.core.draw(vector, noise))
 
     def root_transposed(self, factored: Factored, vector: Vector) -> Vector:
@@ -139,7 +186,7 @@ class Elimination:
         parts, vector = [], self._order(vector)
         for level, factors in zip(self._levels, factored.levels, strict=True):
             own, vector = level.divided(vector)
-            parts.append(jnp.sqrt(factors.pivots) * (own + level.beside(factors, vector)))
+            parts.append((own + level.beside(factors, vector)) / factors.scale)
         found = vector if factored.core is None else factored.core.root_transposed(vector)
         for level, own in zip(reversed(self._levels), reversed(parts), strict=True):
             found = level.joined(own, found)
