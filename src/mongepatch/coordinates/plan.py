@@ -16,7 +16,8 @@ counts coordinate by coordinate. Crossed effects with five scales for 43 coordin
 with the factor; in regressions with a horseshoe prior, a scale for each, it costs half of the speed and gains nothing.
 """
 _FEW_PAIRS, _MOST_PAIRS = 2_000, 500_000
-"""Products in BᵀB up to which sparse sums are always fast enough, and beyond which their places take too much room."""
+"""Products in BᵀB up to which sparse sums are always fast enough, and beyond which their places take too much room,
+unless B itself would take more."""
 
 
 class WhiteningPlan:
@@ -63,8 +64,10 @@ class WhiteningPlan:
 def _algebra(pattern: Pattern, colouring: Colouring, of_data: Pattern, num_outer: int) -> tuple[Algebra, bool]:
     """The algebra of P, and whether data may couple coordinates in it that latent residuals do not."""
     counts = np.diff(pattern.row_starts)
-    pairs, all_pairs = int((counts**2).sum()), int((counts > 0).sum()) * pattern.shape[1] ** 2
-    if pairs > _MOST_PAIRS or (pairs > _FEW_PAIRS and 2 * pairs > all_pairs):
+    pairs, entries = int((counts**2).sum()), int((counts > 0).sum()) * pattern.shape[1]
+    # A hierarchy of 100,000 groups has many pairs too, but B as a matrix would have far more entries.
+    mostly_full = 2 * pairs > entries * pattern.shape[1]
+    if (pairs > _MOST_PAIRS and pairs > entries) or (pairs > _FEW_PAIRS and mostly_full):
         return DenseAlgebra(pattern, colouring), True
     algebra = SparseAlgebra(pattern, colouring, of_data.gram())
     core = len(algebra.elimination.core)

@@ -65,7 +65,6 @@ def _progressions(places: np.ndarray) -> list[Nest]:
     steps = np.diff(places, axis=0)
     cuts = np.flatnonzero((steps[1:] != steps[:-1]).any(1)) + 1
     stops = [*cuts.tolist(), count - 1]  # the last tuple of each block of equal differences
-    starts, strides = places.tolist(), steps.tolist()
     runs: list[Nest] = []
     at = 0
     for number, stop in enumerate(stops):
@@ -74,13 +73,14 @@ def _progressions(places: np.ndarray) -> list[Nest]:
         if stop == at + 1 and count > 2:
             # A pair is one where pairs alternate. Otherwise its second tuple may begin something longer.
             longer = number + 1 < len(stops) and stops[number + 1] > stop + 1
-            if longer or strides[at] not in (*strides[at + 2 : at + 3], *strides[max(at - 2, 0) : max(at - 1, 0)]):
+            near = np.concatenate([steps[at + 2 : at + 3], steps[max(at - 2, 0) : max(at - 1, 0)]])
+            if longer or not (near == steps[at]).all(axis=1).any():
                 stop = at
-        size = stop - at + 1
-        runs.append(Nest(tuple(starts[at]), (size,) if size > 1 else (), (tuple(strides[at]),) if size > 1 else ()))
+        size, start = stop - at + 1, tuple(places[at].tolist())
+        runs.append(Nest(start, (size,) if size > 1 else (), (tuple(steps[at].tolist()),) if size > 1 else ()))
         at = stop + 1
     if at < count:
-        runs.append(Nest(tuple(starts[at]), (), ()))
+        runs.append(Nest(tuple(places[at].tolist()), (), ()))
     return runs
 
 
