@@ -12,8 +12,10 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 
 from mongepatch._linalg import dot
 from mongepatch._typing import AnyVector, Compressed, Entries, Matrix, Scalar
+from mongepatch.sparse.adjoint import draw_with_log_det
 from mongepatch.sparse.colouring import Colouring
 from mongepatch.sparse.elimination import Elimination, Factored
+from mongepatch.sparse.level import FirstParts
 from mongepatch.sparse.own_rows import find_own_rows
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import SparsePlan
@@ -49,6 +51,11 @@ class Algebra(Protocol):
     def draw(self, factor: Factor, vector: AnyVector, noise: AnyVector) -> AnyVector:
         """P⁻¹h + F⁻ᵀz."""
 
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """P⁻¹h + F⁻ᵀz and log det P from B and A, for gradients alone."""
+
     def root_transposed(self, factor: Factor, vector: AnyVector) -> AnyVector:
         """Fᵀθ, the inverse of F⁻ᵀz."""
 
@@ -70,10 +77,26 @@ class SparseAlgebra:
 
     def factor(self, jacobian: Compressed, information: Entries) -> Factored:
         """Level by level."""
+        if not self.elimination.levels:
+            total = self._plan.gram(jacobian, jacobian) + information
+            increase = np.where(self.rows == self.columns, _increase(information.dtype), 1.0)
+            return self.elimination.factor(total * increase)
+        return self.elimination.factor_parts(self._parts(jacobian, information))[0]
+
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """By levels, with a derivative of their own; a core alone has one already."""
+        if not self.elimination.levels:
+            factor = self.factor(jacobian, information)
+            return self.draw(factor, vector, noise), self.log_det(factor)
+        return draw_with_log_det(self.elimination, self._parts(jacobian, information), vector, noise)
+
+    def _parts(self, jacobian: Compressed, information: Entries) -> FirstParts:
         if self._own_rows is not None:
-            return self._own_rows.factor(jacobian, [information])
+            return self._own_rows.parts(jacobian, [information])
         terms = [self._plan.gram(jacobian, jacobian), information]
-        return self.elimination.factor_sum(terms, _increase(information.dtype))
+        return self.elimination.parts_of_sum(terms, _increase(information.dtype))
 
     def log_det(self, factor: Factored) -> Scalar:
         """The sum of the logs of the pivots."""
@@ -126,6 +149,13 @@ class DenseAlgebra:
         """F⁻ᵀ(F⁻¹h + z): two triangular systems."""
         forwards = solve_triangular(factor, vector, lower=True)
         return solve_triangular(factor, forwards + noise, lower=True, trans=1)
+
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """One after the other."""
+        factor = self.factor(jacobian, information)
+        return self.draw(factor, vector, noise), self.log_det(factor)
 
     def root_transposed(self, factor: Any, vector: AnyVector) -> AnyVector:
         """A product."""

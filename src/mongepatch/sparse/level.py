@@ -79,6 +79,19 @@ class LevelFactors(NamedTuple):
     """d⁻¹ A_IR, at the same places."""
 
 
+class FirstParts(NamedTuple):
+    """A symmetric matrix A, cut into what the first level finds. A pytree."""
+
+    pivots: AnyVector
+    """d; without b² where there are rows."""
+    beside: AnyVector
+    """A_IR; c where there are rows."""
+    kept: AnyVector
+    """The other entries, without those of the rows."""
+    own: Any
+    """b, for an A with a row (b, c) for each pivot; else None."""
+
+
 class _Kind(NamedTuple):
     """Coordinates of a level with as many neighbours, of which as many are hubs."""
 
@@ -148,6 +161,8 @@ class EliminationLevel:
         self._kept = there
         self.kept_diagonal = (self.after.rows == self.after.columns)[there]
         """Whether each entry that is kept is on the diagonal."""
+        hubs = np.minimum(self.after.rows, self.after.columns) >= self.after.first
+        self._kept_once = ~(self.kept_diagonal | hubs[there])
         self._update = Sums(len(self.after), *self._updates(kinds))
         self._cross = Sums(len(beside_at), *self._crossings(kinds))
         numbers = np.arange(len(beside_at))
@@ -155,7 +170,7 @@ class EliminationLevel:
 
         place, after = (_numbers(active, len(edges)) for active in (before.active, rest))
         self._coordinates = Permutation(place[np.append(eliminated, rest)])
-        near_at = _joined(after[kind.near] for kind in kinds)
+        self._near_at = near_at = _joined(after[kind.near] for kind in kinds)
         self._forward = Sums(len(rest), np.stack([near_at, numbers, self.pivot_of], axis=1))
         self._beside = Sums(size, np.stack([self.pivot_of, numbers, near_at], axis=1))
 
@@ -214,37 +229,31 @@ class EliminationLevel:
         scale, lower = self._lower(pivots, beside)
         return LevelFactors(pivots, scale, scale**2, lower, lower), self._keep(kept) - self._update(lower, beside)
 
-    def eliminate_rows(
-        self, excess: AnyVector, kept: AnyVector, own: AnyVector, beside: AnyVector
-    ) -> tuple[LevelFactors, AnyVector]:
-        """The same where A is a sum of rows, one for each pivot, and of what is not beside the pivots.
+    def eliminate_parts(self, parts: FirstParts) -> tuple[LevelFactors, AnyVector]:
+        """The same, where A may be a sum of rows, one for each pivot, and of what is not beside the pivots.
 
         Of a row (b, c) with b on the pivot, d = b² + a, there remains ccᵀ − c(b²/d)cᵀ = c(a/d)cᵀ. The difference would
         leave nothing of a small a.
-
-        Args:
-            excess: a, of each pivot.
-            kept: the other entries, without those of the rows.
-            own: b.
-            beside: c, at the places beside the pivots.
         """
-        pivots = own**2 + excess
-        scale, lower = self._lower(pivots, take(own, self.pivot_of) * beside)
-        share = take(excess * scale * scale + _LEAST, self.pivot_of)
-        rest = self._keep(kept) + self._update(share * beside, beside)
+        if parts.own is None:
+            return self.eliminate(parts.pivots, parts.beside, parts.kept)
+        pivots = parts.own**2 + parts.pivots
+        scale, lower = self._lower(pivots, self.of_pivots(parts.own) * parts.beside)
+        share = self.of_pivots(parts.pivots * scale * scale + _LEAST)
+        rest = self._keep(parts.kept) + self._update(share * parts.beside, parts.beside)
         return LevelFactors(pivots, scale, scale**2, lower, lower), rest
 
     def _lower(self, pivots: AnyVector, beside: AnyVector) -> tuple[AnyVector, AnyVector]:
         """d^(−½) and A_RI d⁻¹."""
         scale = inverse_root(pivots)
-        beside_scale = take(scale, self.pivot_of)
+        beside_scale = self.of_pivots(scale)
         return scale, beside * beside_scale * beside_scale
 
     def eliminate_both(self, lower: Entries, upper: Entries) -> tuple[LevelFactors, AnyVector, AnyVector]:
         """The same for any A, from the entries of A and of Aᵀ, and the entries of S and of Sᵀ."""
         (pivots, one, kept_below), (_, two, kept_above) = self.parts(lower), self.parts(upper)
         below, above = jnp.where(self._above, two, one), jnp.where(self._above, one, two)
-        over = take(pivots, self.pivot_of)
+        over = self.of_pivots(pivots)
         factors = LevelFactors(pivots, None, 1.0 / pivots, below / over, above / over)
         rest = self._keep(kept_below) - self._update(factors.lower, above)
         return factors, rest, self._keep(kept_above) - self._update(factors.upper, below)
@@ -283,7 +292,34 @@ class EliminationLevel:
         """
         cross = -self._cross(factors.lower, rest)
         own = factors.inverse - self._own(factors.lower, cross)
-        return self._entries.inverse(jnp.concatenate([own, cross, take(rest, self._kept)]))
+        return self.joined_entries(own, cross, rest)
+
+    def joined_entries(self, pivots: AnyVector, beside: AnyVector, rest: AnyVector) -> Entries:
+        """The entries that the level finds, from those that it leaves: the inverse of `parts`."""
+        return self._entries.inverse(jnp.concatenate([pivots, beside, take(rest, self._kept)]))
+
+    def kept_cotangent(self, doubled: AnyVector) -> AnyVector:
+        """What a function changes by the entries that are kept, from X + Xᵀ of its change by S.
+
+        Of a symmetric pair one entry is listed, which stands for both, except of hubs.
+        """
+        return take(doubled, self._kept) * np.where(self._kept_once, 1.0, 0.5)
+
+    def crossed(self, beside: AnyVector, rest: AnyVector) -> AnyVector:
+        """XA_RI at the places beside the pivots, from a symmetric X at the places of S."""
+        return self._cross(beside, rest)
+
+    def summed(self, left: AnyVector, right: AnyVector) -> AnyVector:
+        """Products beside each pivot, added up."""
+        return self._own(left, right)
+
+    def neighbours(self, rest: AnyVector) -> AnyVector:
+        """The elements of the neighbours, at the places beside the pivots."""
+        return take(rest, self._near_at)
+
+    def of_pivots(self, own: AnyVector) -> AnyVector:
+        """The elements of the level, at the places beside their pivots."""
+        return take(own, self.pivot_of)
 
 
 def _kinds(near: list[np.ndarray], first: int) -> list[_Kind]:

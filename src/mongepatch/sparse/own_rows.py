@@ -11,14 +11,14 @@ import numpy as np
 
 from mongepatch._typing import Compressed, Entries
 from mongepatch.sparse.colouring import Colouring
-from mongepatch.sparse.elimination import Factored
+from mongepatch.sparse.level import FirstParts
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import SparsePlan
 from mongepatch.sparse.sums import take_or_zero
 
 
 class OwnRows:
-    """The factor of JᵀJ + A for such a J, and an A that has nothing beside the diagonal in the first level.
+    """JᵀJ + A for such a J, and an A that has nothing beside the diagonal in the first level.
 
     Args:
         pattern: of J.
@@ -43,10 +43,10 @@ class OwnRows:
         self._own, self._beside = index_of(own, eliminated), index_of(own[pivot_of], near)
         self._rest = plan.gram_sums(left_out=np.isin(plan.pair_rows, own[own >= 0]))
 
-    def factor(self, jacobian: Compressed, terms: Sequence[Entries]) -> Factored:
-        """F from J and the terms of A."""
+    def parts(self, jacobian: Compressed, terms: Sequence[Entries]) -> FirstParts:
+        """JᵀJ + A from J and the terms of A."""
         own, beside = take_or_zero(jacobian, self._own), take_or_zero(jacobian, self._beside)
-        return self._elimination.factor_rows([self._rest(jacobian, jacobian), *terms], own, beside)
+        return self._elimination.parts_of_rows([self._rest(jacobian, jacobian), *terms], own, beside)
 
 
 def find_own_rows(pattern: Pattern, colouring: Colouring, plan: SparsePlan, others: Pattern) -> OwnRows | None:
