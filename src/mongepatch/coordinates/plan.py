@@ -5,6 +5,7 @@ import numpy as np
 
 from mongepatch._typing import AnyVector
 from mongepatch.coordinates.algebra import Algebra, DenseAlgebra, SparseAlgebra
+from mongepatch.program.zeros import known_zeros
 from mongepatch.sparse.colouring import Colouring, colour
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import take
@@ -44,7 +45,11 @@ class WhiteningPlan:
         self.data_rows = tuple(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
         """First and last row of each observed variable."""
         self.algebra, self.couples_data = _algebra(pattern, self.colouring, of_data, len(self.outer))
-        self._key = (dimension, inner.tobytes(), self.scaled, self.data_rows, pattern, of_data)
+        at_origin = known_zeros(structure.latent, np.isin(np.arange(dimension), inner))
+        self.has_offset = not at_origin[np.diff(pattern.row_starts) > 0].all()
+        """Whether a(ψ), the latent residuals at θ = 0, may differ from 0 where these know θ: not if all means are 0, or
+        inner themselves."""
+        self._key = (dimension, inner.tobytes(), self.scaled, self.data_rows, pattern, of_data, self.has_offset)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WhiteningPlan) and self._key == other._key

@@ -110,7 +110,9 @@ class WhitenedDensity:
         jacobian = plan.colouring.compressed(residuals, origin)
         weights = self.precisions(plan.join(psi, origin))
         weights = jnp.where(jnp.asarray(plan.scaled), weights, 1.0)
-        right = weights @ self.information.vector - algebra.transposed(jacobian, residuals(origin))
+        right = weights @ self.information.vector
+        if plan.has_offset:
+            right = right - algebra.transposed(jacobian, residuals(origin))
         return _Conditional(jacobian, weights @ self.information.matrix, right)
 
 
