@@ -149,7 +149,7 @@ def test_regular_patterns_take_no_gather_and_no_scatter(pattern):
 
 def test_a_random_walk_takes_as_many_levels_as_its_length_has_halves():
     elimination = Elimination(Pattern.from_dense(band(64, 0)))
-    assert len(elimination._levels) <= 8
+    assert len(elimination.levels) <= 8
     assert len(elimination.core) == 0
 
 

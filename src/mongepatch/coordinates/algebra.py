@@ -12,8 +12,11 @@ from jax.scipy.linalg import cho_solve, solve_triangular
 
 from mongepatch._linalg import dot
 from mongepatch._typing import AnyVector, Compressed, Entries, Matrix, Scalar
+from mongepatch.sparse.adjoint import draw_with_log_det
 from mongepatch.sparse.colouring import Colouring
 from mongepatch.sparse.elimination import Elimination, Factored
+from mongepatch.sparse.level import FirstParts
+from mongepatch.sparse.own_rows import find_own_rows
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.plan import SparsePlan
 
@@ -48,6 +51,11 @@ class Algebra(Protocol):
     def draw(self, factor: Factor, vector: AnyVector, noise: AnyVector) -> AnyVector:
         """P⁻¹h + F⁻ᵀz."""
 
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """P⁻¹h + F⁻ᵀz and log det P from B and A, for gradients alone."""
+
     def root_transposed(self, factor: Factor, vector: AnyVector) -> AnyVector:
         """Fᵀθ, the inverse of F⁻ᵀz."""
 
@@ -58,22 +66,41 @@ class SparseAlgebra:
     Args:
         pattern: where B, [residuals, inner coordinates], may differ from 0.
         colouring: how B is made.
-        coupled: where P may differ from 0, [inner, inner].
+        of_data: where A may differ from 0, [inner, inner].
     """
 
-    def __init__(self, pattern: Pattern, colouring: Colouring, coupled: Pattern) -> None:
-        self.elimination = Elimination(coupled)
+    def __init__(self, pattern: Pattern, colouring: Colouring, of_data: Pattern) -> None:
+        self.elimination = Elimination(pattern.gram().union(of_data))
         self.rows, self.columns = self.elimination.rows, self.elimination.columns
         self._plan = SparsePlan(pattern, colouring, self.elimination)
+        self._own_rows = find_own_rows(pattern, colouring, self._plan, of_data)
 
     def factor(self, jacobian: Compressed, information: Entries) -> Factored:
         """Level by level."""
-        entries = self._plan.gram(jacobian, jacobian) + information
-        return self.elimination.factor(_definite(entries, self.rows == self.columns))
+        if not self.elimination.levels:
+            total = self._plan.gram(jacobian, jacobian) + information
+            increase = np.where(self.rows == self.columns, _increase(information.dtype), 1.0)
+            return self.elimination.factor(total * increase)
+        return self.elimination.factor_parts(self._parts(jacobian, information))[0]
+
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """By levels, with a derivative of their own; a core alone has one already."""
+        if not self.elimination.levels:
+            factor = self.factor(jacobian, information)
+            return self.draw(factor, vector, noise), self.log_det(factor)
+        return draw_with_log_det(self.elimination, self._parts(jacobian, information), vector, noise)
+
+    def _parts(self, jacobian: Compressed, information: Entries) -> FirstParts:
+        if self._own_rows is not None:
+            return self._own_rows.parts(jacobian, [information])
+        terms = [self._plan.gram(jacobian, jacobian), information]
+        return self.elimination.parts_of_sum(terms, _increase(information.dtype))
 
     def log_det(self, factor: Factored) -> Scalar:
         """The sum of the logs of the pivots."""
-        return jnp.log(self.elimination.pivots(factor)).sum()
+        return self.elimination.log_det(factor)
 
     def transposed(self, jacobian: Compressed, residuals: AnyVector) -> AnyVector:
         """A sparse product."""
@@ -104,7 +131,7 @@ class DenseAlgebra:
         """A lower Cholesky factor."""
         matrix = self._matrix(jacobian)
         precision = dot(matrix.T, matrix) + information.reshape(self._size, self._size)
-        return jnp.linalg.cholesky(_definite(precision, np.eye(self._size, dtype=bool)))
+        return jnp.linalg.cholesky(precision * np.where(np.eye(self._size), _increase(precision.dtype), 1.0))
 
     def log_det(self, factor: Any) -> Scalar:
         """From the diagonal of the factor."""
@@ -123,6 +150,13 @@ class DenseAlgebra:
         forwards = solve_triangular(factor, vector, lower=True)
         return solve_triangular(factor, forwards + noise, lower=True, trans=1)
 
+    def draw_with_log_det(
+        self, jacobian: Compressed, information: Entries, vector: AnyVector, noise: AnyVector
+    ) -> tuple[AnyVector, Scalar]:
+        """One after the other."""
+        factor = self.factor(jacobian, information)
+        return self.draw(factor, vector, noise), self.log_det(factor)
+
     def root_transposed(self, factor: Any, vector: AnyVector) -> AnyVector:
         """A product."""
         return dot(factor.T, vector)
@@ -131,10 +165,10 @@ class DenseAlgebra:
         return jnp.where(self._pattern, self._colouring.expanded(jacobian), 0.0)
 
 
-def _definite(entries: Any, diagonal: np.ndarray) -> Any:
-    """Entries of P with a diagonal that is larger by some roundings.
+def _increase(dtype: Any) -> float:
+    """What the diagonal of P is multiplied by.
 
     A mean that many groups share has the precision that is left of a difference of numbers near n/τ². Where τ is tiny,
     rounding would make it negative. Coordinates may be any, but they must be finite.
     """
-    return entries * np.where(diagonal, 1.0 + _ROUNDINGS * np.finfo(entries.dtype).eps, 1.0)
+    return float(1.0 + _ROUNDINGS * np.finfo(dtype).eps)

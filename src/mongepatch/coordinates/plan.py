@@ -5,6 +5,7 @@ import numpy as np
 
 from mongepatch._typing import AnyVector
 from mongepatch.coordinates.algebra import Algebra, DenseAlgebra, SparseAlgebra
+from mongepatch.program.zeros import known_zeros
 from mongepatch.sparse.colouring import Colouring, colour
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import take
@@ -16,7 +17,8 @@ counts coordinate by coordinate. Crossed effects with five scales for 43 coordin
 with the factor; in regressions with a horseshoe prior, a scale for each, it costs half of the speed and gains nothing.
 """
 _FEW_PAIRS, _MOST_PAIRS = 2_000, 500_000
-"""Products in BᵀB up to which sparse sums are always fast enough, and beyond which their places take too much room."""
+"""Products in BᵀB up to which sparse sums are always fast enough, and beyond which their places take too much room,
+unless B itself would take more."""
 
 
 class WhiteningPlan:
@@ -43,7 +45,11 @@ class WhiteningPlan:
         self.data_rows = tuple(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
         """First and last row of each observed variable."""
         self.algebra, self.couples_data = _algebra(pattern, self.colouring, of_data, len(self.outer))
-        self._key = (dimension, inner.tobytes(), self.scaled, self.data_rows, pattern, of_data)
+        at_origin = known_zeros(structure.latent, np.isin(np.arange(dimension), inner))
+        self.has_offset = not at_origin[np.diff(pattern.row_starts) > 0].all()
+        """Whether a(ψ), the latent residuals at θ = 0, may differ from 0 where these know θ: not if all means are 0, or
+        inner themselves."""
+        self._key = (dimension, inner.tobytes(), self.scaled, self.data_rows, pattern, of_data, self.has_offset)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, WhiteningPlan) and self._key == other._key
@@ -63,12 +69,14 @@ class WhiteningPlan:
 def _algebra(pattern: Pattern, colouring: Colouring, of_data: Pattern, num_outer: int) -> tuple[Algebra, bool]:
     """The algebra of P, and whether data may couple coordinates in it that latent residuals do not."""
     counts = np.diff(pattern.row_starts)
-    pairs, all_pairs = int((counts**2).sum()), int((counts > 0).sum()) * pattern.shape[1] ** 2
-    if pairs > _MOST_PAIRS or (pairs > _FEW_PAIRS and 2 * pairs > all_pairs):
+    pairs, entries = int((counts**2).sum()), int((counts > 0).sum()) * pattern.shape[1]
+    # A hierarchy of 100,000 groups has many pairs too, but B as a matrix would have far more entries.
+    mostly_full = 2 * pairs > entries * pattern.shape[1]
+    if (pairs > _MOST_PAIRS and pairs > entries) or (pairs > _FEW_PAIRS and mostly_full):
         return DenseAlgebra(pattern, colouring), True
-    latent = pattern.gram()
-    algebra = SparseAlgebra(pattern, colouring, latent.union(of_data.gram()))
+    algebra = SparseAlgebra(pattern, colouring, of_data.gram())
     core = len(algebra.elimination.core)
     if core <= (_MOST_CORE_OF_SHARED_SCALES if 2 * num_outer < core else _MOST_CORE):
         return algebra, True
-    return SparseAlgebra(pattern, colouring, latent), False
+    diagonal = np.arange(pattern.shape[1])
+    return SparseAlgebra(pattern, colouring, Pattern((len(diagonal), len(diagonal)), diagonal, diagonal)), False

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._arrays import on_device
-from mongepatch._typing import AnyVector, Scalar, Vector
+from mongepatch._typing import AnyVector, Compressed, Entries, Scalar, Vector
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.program import Program
@@ -40,9 +40,10 @@ class Information(NamedTuple):
 
 
 class _Conditional(NamedTuple):
-    """What the outer coordinates decide: the factor of P, and h = b − Bᵀa, of which m = P⁻¹h."""
+    """What the outer coordinates decide: B and A, of which P = BᵀB + A, and h = b − Bᵀa, of which m = P⁻¹h."""
 
-    factor: Any
+    jacobian: Compressed
+    information: Entries
     right: AnyVector
 
 
@@ -83,17 +84,21 @@ class WhitenedDensity:
     def from_model(self, position: Vector) -> Vector:
         """The whitened position of one in the model's own coordinates."""
         psi, theta = self.plan.split(position)
-        given = self._given(psi)
-        mean = self.plan.algebra.solve(given.factor, given.right)
-        z = self.plan.algebra.root_transposed(given.factor, theta - mean)
+        given, algebra = self._given(psi), self.plan.algebra
+        factor = algebra.factor(given.jacobian, given.information)
+        z = algebra.root_transposed(factor, theta - algebra.solve(factor, given.right))
         return self.plan.join(self.outer_map.inverse(psi), z)
 
-    def _with_log_det(self, position: Vector) -> tuple[Vector, Scalar]:
+    def _with_log_det(self, position: Vector, *, for_gradients: bool) -> tuple[Vector, Scalar]:
         u, z = self.plan.split(position)
         psi, outer_log_det = self.outer_map.forward(u)
-        given, algebra = self._given(psi), self.plan.algebra
-        theta = algebra.draw(given.factor, given.right, z)
-        return self.plan.join(psi, theta), outer_log_det - 0.5 * algebra.log_det(given.factor)
+        (jacobian, information, right), algebra = self._given(psi), self.plan.algebra
+        if for_gradients:
+            theta, log_det = algebra.draw_with_log_det(jacobian, information, right, z)
+        else:
+            factor = algebra.factor(jacobian, information)
+            theta, log_det = algebra.draw(factor, right, z), algebra.log_det(factor)
+        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det
 
     def _given(self, psi: AnyVector) -> _Conditional:
         plan, algebra = self.plan, self.plan.algebra
@@ -105,20 +110,21 @@ class WhitenedDensity:
         jacobian = plan.colouring.compressed(residuals, origin)
         weights = self.precisions(plan.join(psi, origin))
         weights = jnp.where(jnp.asarray(plan.scaled), weights, 1.0)
-        factor = algebra.factor(jacobian, weights @ self.information.matrix)
-        right = weights @ self.information.vector - algebra.transposed(jacobian, residuals(origin))
-        return _Conditional(factor, right)
+        right = weights @ self.information.vector
+        if plan.has_offset:
+            right = right - algebra.transposed(jacobian, residuals(origin))
+        return _Conditional(jacobian, weights @ self.information.matrix, right)
 
 
 # Sparse systems are many operations. Under a `jit` of their own they are traced and differentiated once, and not in
 # every program that uses the density.
 @jax.jit
 def _value(density: WhitenedDensity, position: Vector) -> Scalar:
-    x, log_det = density._with_log_det(position)
+    x, log_det = density._with_log_det(position, for_gradients=True)
     value: Scalar = density.density(x) + log_det
     return value
 
 
 @jax.jit
 def _to_model(density: WhitenedDensity, position: Vector) -> tuple[Vector, Scalar]:
-    return density._with_log_det(position)
+    return density._with_log_det(position, for_gradients=False)

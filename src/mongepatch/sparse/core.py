@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax.scipy.linalg import lu_factor, lu_solve, solve_triangular
 
 from mongepatch._linalg import dot
-from mongepatch._typing import AnyVector, Matrix
+from mongepatch._typing import AnyVector, Matrix, Scalar
+from mongepatch.sparse.pivots import inverse_root
 
 SMALL = 8
 """Rows up to which a matrix is eliminated row by row: calls of LAPACK take longer."""
@@ -19,6 +20,8 @@ class SymmetricCore(NamedTuple):
     matrix: Matrix
     inverse_root: Matrix
     """W, lower triangular."""
+    log_det: Scalar
+    """Log det A."""
 
     def solve(self, vector: AnyVector) -> AnyVector:
         """A⁻¹b = WᵀWb."""
@@ -76,7 +79,7 @@ class LargeCore(NamedTuple):
 
 def factor_symmetric(matrix: Matrix) -> SymmetricCore:
     """Factors of a positive definite matrix: NaN where it is not."""
-    return SymmetricCore(matrix, jax.lax.rsqrt(matrix) if len(matrix) == 1 else _inverse_root(matrix))
+    return SymmetricCore(matrix, *_inverse_root_and_log_det(matrix))
 
 
 def factor_general(matrix: Matrix) -> SmallCore | LargeCore:
@@ -93,31 +96,43 @@ def factor_general(matrix: Matrix) -> SmallCore | LargeCore:
 
 
 @jax.custom_jvp
+def _inverse_root_and_log_det(matrix: Matrix) -> tuple[Matrix, Scalar]:
+    """W = L⁻¹, lower triangular, with A = LLᵀ, and log det A."""
+    root = _inverse_root(matrix)
+    return root, -2.0 * jnp.log(_diagonal(root)).sum()
+
+
 def _inverse_root(matrix: Matrix) -> Matrix:
-    """W = L⁻¹, lower triangular, with A = LLᵀ."""
     identity = jnp.eye(len(matrix), dtype=matrix.dtype)
     if len(matrix) > SMALL:
         return solve_triangular(jnp.linalg.cholesky(matrix, symmetrize_input=False), identity, lower=True)
+    if len(matrix) == 1:
+        return inverse_root(matrix)
     both, rows = jnp.concatenate([matrix, identity], axis=1), []
     for _ in range(len(matrix)):
-        scale = jax.lax.rsqrt(both[0, 0])
+        scale = inverse_root(both[0, 0])
         row = both[0, 1:] * scale
         both = both[1:, 1:] - jnp.outer(both[1:, 0] * scale, row)
         rows.append(row[-len(matrix) :])
     return jnp.stack(rows)
 
 
-@_inverse_root.defjvp
-def _differentiate(primals: tuple[Matrix], tangents: tuple[Matrix]) -> tuple[Matrix, Matrix]:
-    """DW = −Φ(W dA Wᵀ)W, where Φ takes the lower triangle with half of the diagonal.
+@_inverse_root_and_log_det.defjvp
+def _differentiate(
+    primals: tuple[Matrix], tangents: tuple[Matrix]
+) -> tuple[tuple[Matrix, Scalar], tuple[Matrix, Scalar]]:
+    """DW = −Φ(W dA Wᵀ)W, where Φ takes the lower triangle with half of the diagonal, and d log det A = tr W dA Wᵀ.
 
     Three products forwards and three in reverse, where the rules of a Cholesky factor and of each system that is solved
     with it would call LAPACK again.
     """
-    root = _inverse_root(*primals)
+    root, log_det = _inverse_root_and_log_det(*primals)
+    if len(root) == 1:
+        inner = root**2 * tangents[0]
+        return (root, log_det), (-0.5 * inner * root, inner.sum())
     half = jnp.tril(jnp.ones_like(root)) - 0.5 * jnp.eye(len(root), dtype=root.dtype)
     inner = dot(dot(root, tangents[0]), root.T)
-    return root, -dot(half * inner, root)
+    return (root, log_det), (-dot(half * inner, root), _diagonal(inner).sum())
 
 
 def _diagonal(matrix: Matrix) -> AnyVector:

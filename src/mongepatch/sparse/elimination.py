@@ -7,16 +7,19 @@ which is symmetric, and G ± eΩ̃, which is not. There is no pivoting: a pivot 
 trajectories reject.
 """
 
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import AnyVector, Entries, Vector
-from mongepatch.sparse.core import SMALL, factor_general, factor_symmetric
-from mongepatch.sparse.level import EliminationLevel, EntryOrder, LevelFactors
+from mongepatch._typing import AnyVector, Entries, Scalar, Vector
+from mongepatch.sparse.core import SMALL, SymmetricCore, factor_general, factor_symmetric
+from mongepatch.sparse.level import EliminationLevel, EntryOrder, FirstParts, LevelFactors
 from mongepatch.sparse.ordering import Ordering
 from mongepatch.sparse.pattern import Pattern
+from mongepatch.sparse.pivots import log_of
 from mongepatch.sparse.sums import Moves, Permutation, take
 
 
@@ -40,12 +43,13 @@ class Elimination:
         # and sums of slices: that compiles to straight code, batches over chains and can be differentiated, where a
         # general sparse factorisation would loop over indices that are data.
         ordering = Ordering(pattern)
-        self._coordinates, self._order = ordering.coordinates, Permutation(ordering.coordinates)
-        self._levels: list[EliminationLevel] = []
+        self._coordinates, self.order = ordering.coordinates, Permutation(ordering.coordinates)
+        self.levels: list[EliminationLevel] = []
+        """From the first to the last."""
         layout = first = EntryOrder(np.arange(len(self._coordinates)), ordering.hubs, ordering.edges)
         for eliminated in ordering.levels:
             level = EliminationLevel(layout, eliminated)
-            self._levels.append(level)
+            self.levels.append(level)
             layout = level.after
         self._rest = layout.active
         size = len(self._rest)
@@ -85,21 +89,75 @@ class Elimination:
             entries: the entries of A at `rows` and `columns`.
             transposed: those of Aᵀ at the same places, for an A that is not symmetric.
         """
-        levels, symmetric = [], transposed is None
-        lower, upper = entries, entries if transposed is None else transposed
-        for level in self._levels:
-            if symmetric:
-                factors, lower = level.eliminate(lower)
-            else:
-                factors, lower, upper = level.eliminate_both(lower, upper)
+        if transposed is None:
+            return self._factor_symmetric(entries)[0]
+        levels, lower, upper = [], entries, transposed
+        for level in self.levels:
+            factors, lower, upper = level.eliminate_both(lower, upper)
             levels.append(factors)
         if not len(self._rest):
             return Factored(tuple(levels), None)
         square = self._square(lower)
-        if not symmetric and self._above.any():
+        if self._above.any():
             square = jnp.where(self._above, self._square(upper), square)
-        matrix = square.reshape(len(self._rest), -1)
-        return Factored(tuple(levels), factor_symmetric(matrix) if symmetric else factor_general(matrix))
+        return Factored(tuple(levels), factor_general(square.reshape(len(self._rest), -1)))
+
+    def parts_of_sum(self, terms: Sequence[Entries], increase: float = 1.0) -> FirstParts:
+        """A symmetric A that is a sum, and whose diagonal is multiplied by a number near 1, for `factor_parts`.
+
+        The terms are cut into parts before they are added: compiled code then never joins these parts.
+        """
+        pivots, beside, kept = self.levels[0].sum_of_parts(terms)
+        kept = kept * np.where(self.levels[0].kept_diagonal, increase, 1.0) if increase != 1.0 else kept
+        return FirstParts(pivots * increase, beside, kept, None)
+
+    def parts_of_rows(self, terms: Sequence[Entries], own: AnyVector, beside: AnyVector) -> FirstParts:
+        """The same for a sum that has a row (b, c) for each coordinate of the first level besides.
+
+        Args:
+            terms: without the rows, but for what they have beside the pivots, which is not looked at.
+            own: b, of each coordinate of `first_level`.
+            beside: c, for each of its neighbours there.
+        """
+        excess, _, kept = self.levels[0].sum_of_parts(terms)
+        return FirstParts(excess, beside, kept, own)
+
+    def factor_parts(self, parts: FirstParts) -> tuple[Factored, Entries]:
+        """Eliminate level by level, then factor the rest, for a symmetric A; and the entries of the rest."""
+        return self._factor_symmetric(*self.levels[0].eliminate_parts(parts))
+
+    @property
+    def first_level(self) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+        """Coordinates of the first level; then, for each entry beside its pivots, number of the pivot and neighbour."""
+        if not self.levels:
+            return None
+        first = self.levels[0]
+        return self._coordinates[first.eliminated], first.pivot_of, self._coordinates[first.near]
+
+    def doubled(self, cotangent: Entries) -> Entries:
+        """X + Xᵀ at the places of the core, from what a function changes by its entries."""
+        size = len(self._rest)
+        square = Moves(size**2, self._square_from, np.arange(len(self._square_from)))(cotangent).reshape(size, size)
+        return take((square + square.T).reshape(-1), self._square_from)
+
+    def _factor_symmetric(self, *done: Any) -> tuple[Factored, Entries]:
+        """Factors of levels, then entries of what they leave."""
+        *levels, entries = done
+        for level in self.levels[len(levels) :]:
+            factors, entries = level.eliminate(*level.parts(entries))
+            levels.append(factors)
+        return Factored(tuple(levels), self.core_of(entries)), entries
+
+    def core_of(self, entries: Entries) -> SymmetricCore | None:
+        """Factors of what no level eliminates, from its entries."""
+        if not len(self._rest):
+            return None
+        return factor_symmetric(self._square(entries).reshape(len(self._rest), -1))
+
+    def log_det(self, factored: Factored) -> Scalar:
+        """Log det A, for a symmetric A."""
+        parts = [log_of(factors.pivots, factors.inverse).sum() for factors in factored.levels]
+        return reduce(jnp.add, parts if factored.core is None else [*parts, factored.core.log_det])
 
     def pivots(self, factored: Factored) -> Vector:
         """Numbers whose product is the determinant, up to its sign."""
@@ -110,51 +168,50 @@ class Elimination:
 
     def solve(self, factored: Factored, vector: Vector) -> Vector:
         """A⁻¹ b."""
-        right, vector = [], self._order(vector)
-        for level, factors in zip(self._levels, factored.levels, strict=True):
+        right, vector = [], self.order(vector)
+        for level, factors in zip(self.levels, factored.levels, strict=True):
             own, vector = level.forward(factors, vector)
-            right.append(own / factors.pivots)
+            right.append(own * factors.inverse)
         return self._backward(factored, right, vector if factored.core is None else factored.core.solve(vector))
 
     def root(self, factored: Factored, noise: Vector) -> Vector:
         """F⁻ᵀ z with A = F Fᵀ, for a symmetric A: NaN where it is not positive definite."""
-        right, noise = [], self._order(noise)
-        for level, factors in zip(self._levels, factored.levels, strict=True):
+        right, noise = [], self.order(noise)
+        for level, factors in zip(self.levels, factored.levels, strict=True):
             own, noise = level.divided(noise)
-            right.append(own / jnp.sqrt(factors.pivots))
+            right.append(own * factors.scale)
         return self._backward(factored, right, noise if factored.core is None else factored.core.root(noise))
 
     def draw(self, factored: Factored, vector: Vector, noise: Vector) -> Vector:
         """A⁻¹ b + F⁻ᵀ z, at little more than the cost of one: for normal z a draw from N(A⁻¹ b, A⁻¹)."""
-        right, vector, noise = [], self._order(vector), self._order(noise)
-        for level, factors in zip(self._levels, factored.levels, strict=True):
+        right, vector, noise = [], self.order(vector), self.order(noise)
+        for level, factors in zip(self.levels, factored.levels, strict=True):
             own, vector = level.forward(factors, vector)
             own_noise, noise = level.divided(noise)
-            scale = jnp.sqrt(factors.pivots)
-            right.append((own / scale + own_noise) / scale)
+            right.append((own * factors.scale + own_noise) * factors.scale)
         return self._backward(factored, right, vector if factored.core is None else factored.core.draw(vector, noise))
 
     def root_transposed(self, factored: Factored, vector: Vector) -> Vector:
         """Fᵀ x, the inverse of `root`."""
-        parts, vector = [], self._order(vector)
-        for level, factors in zip(self._levels, factored.levels, strict=True):
+        parts, vector = [], self.order(vector)
+        for level, factors in zip(self.levels, factored.levels, strict=True):
             own, vector = level.divided(vector)
-            parts.append(jnp.sqrt(factors.pivots) * (own + level.beside(factors, vector)))
+            parts.append((own + level.beside(factors, vector)) / factors.scale)
         found = vector if factored.core is None else factored.core.root_transposed(vector)
-        for level, own in zip(reversed(self._levels), reversed(parts), strict=True):
+        for level, own in zip(reversed(self.levels), reversed(parts), strict=True):
             found = level.joined(own, found)
-        return self._order.inverse(found)
+        return self.order.inverse(found)
 
     def _backward(self, factored: Factored, right: list[AnyVector], solved: AnyVector) -> Vector:
-        for level, factors, own in reversed(list(zip(self._levels, factored.levels, right, strict=True))):
+        for level, factors, own in reversed(list(zip(self.levels, factored.levels, right, strict=True))):
             solved = level.joined(own - level.beside(factors, solved), solved)
-        return self._order.inverse(solved)
+        return self.order.inverse(solved)
 
     def inverse(self, factored: Factored) -> Entries:
         """The entries of A⁻¹ at `rows` and `columns`, for a symmetric A."""
         found = jnp.zeros(0, factored.levels[0].pivots.dtype) if factored.levels else jnp.zeros(0)
         if factored.core is not None:
             found = take(factored.core.inverse().reshape(-1), self._square_from)
-        for level, factors in reversed(list(zip(self._levels, factored.levels, strict=True))):
+        for level, factors in reversed(list(zip(self.levels, factored.levels, strict=True))):
             found = level.inverse(factors, found)
         return found

@@ -1,7 +1,8 @@
 """One level of an elimination: what it does with the entries of a matrix, and where it finds them."""
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from functools import reduce
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -9,7 +10,11 @@ import numpy as np
 
 from mongepatch._typing import AnyVector, Entries
 from mongepatch.sparse.nests import Nest
+from mongepatch.sparse.pivots import inverse_root
 from mongepatch.sparse.sums import Moves, Permutation, Sums, take
+
+_LEAST = 7e-15
+"""Part of a row that is taken as information where there is none: a mean without a prior of its own stays finite."""
 
 
 class EntryOrder:
@@ -64,10 +69,27 @@ class LevelFactors(NamedTuple):
 
     pivots: AnyVector
     """d."""
+    scale: Any
+    """d^(−½) of a symmetric matrix; None of others."""
+    inverse: AnyVector
+    """d⁻¹."""
     lower: AnyVector
     """A_RI d⁻¹."""
     upper: AnyVector
     """d⁻¹ A_IR, at the same places."""
+
+
+class FirstParts(NamedTuple):
+    """A symmetric matrix A, cut into what the first level finds. A pytree."""
+
+    pivots: AnyVector
+    """d; without b² where there are rows."""
+    beside: AnyVector
+    """A_IR; c where there are rows."""
+    kept: AnyVector
+    """The other entries, without those of the rows."""
+    own: Any
+    """b, for an A with a row (b, c) for each pivot; else None."""
 
 
 class _Kind(NamedTuple):
@@ -124,7 +146,12 @@ class EliminationLevel:
         # The entries given are those of the lower triangle: beside a coordinate of the level they are a row of it up to
         # the diagonal, and a column from there on.
         self._above = _joined(kind.near < eliminated[kind.members] for kind in kinds)
-        self._pivot_of = _joined(np.broadcast_to(kind.members, kind.near.shape) for kind in kinds)
+        self.eliminated = eliminated
+        """The coordinates of the level."""
+        self.near = _joined(kind.near for kind in kinds)
+        """The coordinate of each entry beside the pivots, as these are listed."""
+        self.pivot_of = _joined(np.broadcast_to(kind.members, kind.near.shape) for kind in kinds)
+        """The number of the pivot that each of them is beside."""
         # Every entry is a pivot, beside one, or kept.
         kept = before.find(self.after.rows, self.after.columns)
         there = np.flatnonzero(kept >= 0)
@@ -132,16 +159,20 @@ class EliminationLevel:
         self._sizes = [size, len(beside_at), len(there)]
         self._keep = Moves(len(self.after), there, np.arange(len(there)))
         self._kept = there
+        self.kept_diagonal = (self.after.rows == self.after.columns)[there]
+        """Whether each entry that is kept is on the diagonal."""
+        hubs = np.minimum(self.after.rows, self.after.columns) >= self.after.first
+        self._kept_once = ~(self.kept_diagonal | hubs[there])
         self._update = Sums(len(self.after), *self._updates(kinds))
         self._cross = Sums(len(beside_at), *self._crossings(kinds))
         numbers = np.arange(len(beside_at))
-        self._own = Sums(size, np.stack([self._pivot_of, numbers, numbers], axis=1))
+        self._own = Sums(size, np.stack([self.pivot_of, numbers, numbers], axis=1))
 
         place, after = (_numbers(active, len(edges)) for active in (before.active, rest))
         self._coordinates = Permutation(place[np.append(eliminated, rest)])
-        near_at = _joined(after[kind.near] for kind in kinds)
-        self._forward = Sums(len(rest), np.stack([near_at, numbers, self._pivot_of], axis=1))
-        self._beside = Sums(size, np.stack([self._pivot_of, numbers, near_at], axis=1))
+        self._near_at = near_at = _joined(after[kind.near] for kind in kinds)
+        self._forward = Sums(len(rest), np.stack([near_at, numbers, self.pivot_of], axis=1))
+        self._beside = Sums(size, np.stack([self.pivot_of, numbers, near_at], axis=1))
 
     def _updates(self, kinds: list[_Kind]) -> tuple[np.ndarray, list[Nest]]:
         """Place of an entry that is changed, then of the factor of its later coordinate, then of the earlier one."""
@@ -193,24 +224,47 @@ class EliminationLevel:
         axes = [axis for axis in axes if axis[0] > 1]
         return Nest((start, first, first), tuple(size for size, _ in axes), tuple(strides for _, strides in axes))
 
-    def eliminate(self, entries: Entries) -> tuple[LevelFactors, AnyVector]:
-        """The factors of the level, and the entries of S = A_RR − A_RI d⁻¹ A_IR, for a symmetric A."""
-        pivots, beside, kept = self._parts(entries)
-        lower = beside / take(pivots, self._pivot_of)
-        return LevelFactors(pivots, lower, lower), self._keep(kept) - self._update(lower, beside)
+    def eliminate(self, pivots: AnyVector, beside: AnyVector, kept: AnyVector) -> tuple[LevelFactors, AnyVector]:
+        """The factors of the level, and the entries of S = A_RR − A_RI d⁻¹ A_IR, for a symmetric A by its parts."""
+        scale, lower = self._lower(pivots, beside)
+        return LevelFactors(pivots, scale, scale**2, lower, lower), self._keep(kept) - self._update(lower, beside)
+
+    def eliminate_parts(self, parts: FirstParts) -> tuple[LevelFactors, AnyVector]:
+        """The same, where A may be a sum of rows, one for each pivot, and of what is not beside the pivots.
+
+        Of a row (b, c) with b on the pivot, d = b² + a, there remains ccᵀ − c(b²/d)cᵀ = c(a/d)cᵀ. The difference would
+        leave nothing of a small a.
+        """
+        if parts.own is None:
+            return self.eliminate(parts.pivots, parts.beside, parts.kept)
+        pivots = parts.own**2 + parts.pivots
+        scale, lower = self._lower(pivots, self.of_pivots(parts.own) * parts.beside)
+        share = self.of_pivots(parts.pivots * scale * scale + _LEAST)
+        rest = self._keep(parts.kept) + self._update(share * parts.beside, parts.beside)
+        return LevelFactors(pivots, scale, scale**2, lower, lower), rest
+
+    def _lower(self, pivots: AnyVector, beside: AnyVector) -> tuple[AnyVector, AnyVector]:
+        """d^(−½) and A_RI d⁻¹."""
+        scale = inverse_root(pivots)
+        beside_scale = self.of_pivots(scale)
+        return scale, beside * beside_scale * beside_scale
 
     def eliminate_both(self, lower: Entries, upper: Entries) -> tuple[LevelFactors, AnyVector, AnyVector]:
         """The same for any A, from the entries of A and of Aᵀ, and the entries of S and of Sᵀ."""
-        (pivots, one, kept_below), (_, two, kept_above) = self._parts(lower), self._parts(upper)
+        (pivots, one, kept_below), (_, two, kept_above) = self.parts(lower), self.parts(upper)
         below, above = jnp.where(self._above, two, one), jnp.where(self._above, one, two)
-        over = take(pivots, self._pivot_of)
-        factors = LevelFactors(pivots, below / over, above / over)
+        over = self.of_pivots(pivots)
+        factors = LevelFactors(pivots, None, 1.0 / pivots, below / over, above / over)
         rest = self._keep(kept_below) - self._update(factors.lower, above)
         return factors, rest, self._keep(kept_above) - self._update(factors.upper, below)
 
-    def _parts(self, entries: Entries) -> Sequence[AnyVector]:
+    def parts(self, entries: Entries) -> Sequence[AnyVector]:
         """Pivots, what is beside them, and what is kept."""
         return jax.lax.split(self._entries(entries), self._sizes)
+
+    def sum_of_parts(self, terms: Sequence[Entries]) -> list[AnyVector]:
+        """The same of a sum."""
+        return [reduce(jnp.add, parts) for parts in zip(*map(self.parts, terms), strict=True)]
 
     def divided(self, vector: AnyVector) -> tuple[AnyVector, AnyVector]:
         """The elements of the level, and the rest."""
@@ -237,8 +291,35 @@ class EliminationLevel:
         pattern, level by level backwards (Takahashi's equations), so that no full inverse is ever made.
         """
         cross = -self._cross(factors.lower, rest)
-        own = 1.0 / factors.pivots - self._own(factors.lower, cross)
-        return self._entries.inverse(jnp.concatenate([own, cross, take(rest, self._kept)]))
+        own = factors.inverse - self._own(factors.lower, cross)
+        return self.joined_entries(own, cross, rest)
+
+    def joined_entries(self, pivots: AnyVector, beside: AnyVector, rest: AnyVector) -> Entries:
+        """The entries that the level finds, from those that it leaves: the inverse of `parts`."""
+        return self._entries.inverse(jnp.concatenate([pivots, beside, take(rest, self._kept)]))
+
+    def kept_cotangent(self, doubled: AnyVector) -> AnyVector:
+        """What a function changes by the entries that are kept, from X + Xᵀ of its change by S.
+
+        Of a symmetric pair one entry is listed, which stands for both, except of hubs.
+        """
+        return take(doubled, self._kept) * np.where(self._kept_once, 1.0, 0.5)
+
+    def crossed(self, beside: AnyVector, rest: AnyVector) -> AnyVector:
+        """XA_RI at the places beside the pivots, from a symmetric X at the places of S."""
+        return self._cross(beside, rest)
+
+    def summed(self, left: AnyVector, right: AnyVector) -> AnyVector:
+        """Products beside each pivot, added up."""
+        return self._own(left, right)
+
+    def neighbours(self, rest: AnyVector) -> AnyVector:
+        """The elements of the neighbours, at the places beside the pivots."""
+        return take(rest, self._near_at)
+
+    def of_pivots(self, own: AnyVector) -> AnyVector:
+        """The elements of the level, at the places beside their pivots."""
+        return take(own, self.pivot_of)
 
 
 def _kinds(near: list[np.ndarray], first: int) -> list[_Kind]:

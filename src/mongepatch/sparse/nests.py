@@ -65,7 +65,6 @@ def _progressions(places: np.ndarray) -> list[Nest]:
     steps = np.diff(places, axis=0)
     cuts = np.flatnonzero((steps[1:] != steps[:-1]).any(1)) + 1
     stops = [*cuts.tolist(), count - 1]  # the last tuple of each block of equal differences
-    starts, strides = places.tolist(), steps.tolist()
     runs: list[Nest] = []
     at = 0
     for number, stop in enumerate(stops):
@@ -74,13 +73,14 @@ def _progressions(places: np.ndarray) -> list[Nest]:
         if stop == at + 1 and count > 2:
             # A pair is one where pairs alternate. Otherwise its second tuple may begin something longer.
             longer = number + 1 < len(stops) and stops[number + 1] > stop + 1
-            if longer or strides[at] not in (*strides[at + 2 : at + 3], *strides[max(at - 2, 0) : max(at - 1, 0)]):
+            near = np.concatenate([steps[at + 2 : at + 3], steps[max(at - 2, 0) : max(at - 1, 0)]])
+            if longer or not (near == steps[at]).all(axis=1).any():
                 stop = at
-        size = stop - at + 1
-        runs.append(Nest(tuple(starts[at]), (size,) if size > 1 else (), (tuple(strides[at]),) if size > 1 else ()))
+        size, start = stop - at + 1, tuple(places[at].tolist())
+        runs.append(Nest(start, (size,) if size > 1 else (), (tuple(steps[at].tolist()),) if size > 1 else ()))
         at = stop + 1
     if at < count:
-        runs.append(Nest(tuple(starts[at]), (), ()))
+        runs.append(Nest(tuple(places[at].tolist()), (), ()))
     return runs
 
 
@@ -95,12 +95,24 @@ def _repeats(nests: list[Nest]) -> list[Nest]:
             if step is not None and difference != step:
                 break
             step, stop = difference, stop + 1
-        if step is None:
-            merged.append(first)
+        if step is None or (stop - at == 2 and not _neat(first, step)):
+            merged += nests[at:stop]
         else:
             merged.append(Nest(first.starts, (stop - at, *first.sizes), (step, *first.strides)))
         at = stop
     return merged
+
+
+def _neat(nest: Nest, step: tuple[int, ...]) -> bool:
+    """Whether two nests at this distance are a slice, repeated or cut into two, of every vector."""
+    for number, distance in enumerate(step):
+        axes = [(abs(stride), size) for stride, size in zip(nest.along(number), nest.sizes, strict=True) if stride]
+        if not distance or not axes:
+            continue
+        stride, size = max(axes)
+        if distance != stride * size and abs(distance) * 2 != min(axes)[0]:
+            return False
+    return True
 
 
 def _separated(nest: Nest) -> list[Nest]:
@@ -218,20 +230,31 @@ def put(values: jax.Array, nest: Nest, number: int) -> Placed:
 
 
 def total(parts: Sequence[Placed], size: int, dtype: Any) -> AnyVector:
-    """The sum of vectors of this size: cut wherever one of them begins or ends, and concatenated."""
-    cuts = sorted({0, size, *(part.first for part in parts), *(part.end for part in parts)})
-    terms: list[list[jax.Array]] = [[] for _ in cuts[1:]]
-    for part in parts:
-        inside = [number for number, cut in enumerate(cuts[:-1]) if part.first <= cut < part.end]
-        sizes = [cuts[number + 1] - cuts[number] for number in inside]
-        pieces = [part.values] if len(sizes) == 1 else jax.lax.split(part.values, sizes)
-        for number, piece in zip(inside, pieces, strict=True):
-            terms[number].append(piece)
-    sums = [
-        reduce(jnp.add, own) if own else jnp.zeros(cuts[number + 1] - cuts[number], dtype)
-        for number, own in enumerate(terms)
-    ]
-    return sums[0] if len(sums) == 1 else jnp.concatenate([*sums, jnp.zeros(0, dtype)])
+    """The sum of vectors of this size: those that overlap are added, and the sums concatenated."""
+    frames: list[list[Placed]] = []
+    for part in sorted(parts, key=lambda part: part.first):
+        if frames and part.first < max(before.end for before in frames[-1]):
+            frames[-1].append(part)
+        else:
+            frames.append([part])
+    found, filled = [], 0
+    for frame in frames:
+        first, end = frame[0].first, max(part.end for part in frame)
+        if first > filled:
+            found.append(jnp.zeros(first - filled, dtype))
+        found.append(reduce(jnp.add, [_padded(part, first, end) for part in frame]))
+        filled = end
+    if filled < size or not found:
+        found.append(jnp.zeros(size - filled, dtype))
+    return found[0] if len(found) == 1 else jnp.concatenate(found)
+
+
+def _padded(part: Placed, first: int, end: int) -> AnyVector:
+    """What the part is from one place to another, with 0 outside of it."""
+    before, after = part.first - first, end - part.end
+    if not before and not after:
+        return part.values
+    return jax.lax.pad(part.values, jnp.zeros((), part.values.dtype), [(before, after, 0)])
 
 
 class _Axes:

@@ -109,7 +109,8 @@ def _independent(graph: list[set[int]], left: list[int]) -> list[int]:
     Eliminating a coordinate makes neighbours of all its neighbours: those go first that make few new ones.
     """
     fill = {i: _fill(graph, i) for i in left}
-    few = _without_neighbours(graph, [i for i in left if fill[i] <= 2 * min(fill.values()) + _LITTLE_FILL])
+    most = 2 * min(fill.values()) + _LITTLE_FILL
+    few = _without_neighbours(graph, [i for i in left if fill[i] <= most])
     # The ends of a random walk, and other rare kinds, may wait: each kind takes operations of its own.
     kinds = Counter(len(graph[i]) for i in few)
     few = [i for i in few if kinds[len(graph[i])] > 2 or 8 * kinds[len(graph[i])] > max(kinds.values())]

@@ -18,7 +18,9 @@ class Pattern:
 
     def __init__(self, shape: tuple[int, int], rows: np.ndarray, columns: np.ndarray) -> None:
         self.shape = shape
-        keys = np.unique(np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64))
+        # Sorted by hand: `np.unique` puts them in a hash table first, which takes minutes for regular keys.
+        keys = np.sort(np.asarray(rows, np.int64) * shape[1] + np.asarray(columns, np.int64))
+        keys = keys[np.append(True, np.diff(keys) > 0)] if len(keys) else keys
         self.rows = (keys // max(shape[1], 1)).astype(np.int32)
         """The row of each entry, sorted."""
         self.columns = (keys % max(shape[1], 1)).astype(np.int32)

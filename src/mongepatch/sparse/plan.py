@@ -57,31 +57,63 @@ class SparsePlan:
 
     def __init__(self, pattern: Pattern, colouring: Colouring, elimination: Elimination | None = None) -> None:
         # J is kept as the vector of its coloured products. Which products of its entries make an entry of JᵀJ, of Jv or
-        # of Jᵀw is known from the pattern. Entries of one colour are in a row: terms are listed colour by colour.
-        self.dimension = dimension = pattern.shape[1]
+        # of Jᵀw is known from the pattern. Entries of one colour are in a row: terms are listed colour by colour. Each
+        # list is made when it is first asked for, since whitened coordinates need few of them.
+        self.dimension = pattern.shape[1]
         self.elimination = elimination or Elimination(pattern.gram())
-        index, size = colouring.index, colouring.products * pattern.shape[0 if colouring.forward else 1]
-        rows, columns = pattern.rows.astype(int), pattern.columns.astype(int)
-        colours = index // (size // colouring.products)
+        self._pattern, self._index = pattern, colouring.index
+        self._size = colouring.products * pattern.shape[0 if colouring.forward else 1]
+        self._colours = self._index // (self._size // colouring.products)
+        self._keys = self.elimination.rows * self.dimension + self.elimination.columns
         self.diagonal = np.where(self.elimination.rows == self.elimination.columns, self.elimination.rows, -1)
         """The coordinate of each entry that is on the diagonal; −1 for the others."""
 
-        one, two = _pairs(pattern)
+    @cached_property
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Pairs of entries of the same row, colour by colour, and the key of their entry of JᵀJ."""
+        one, two = _pairs(self._pattern)
+        index, colours, columns = self._index, self._colours, self._pattern.columns.astype(int)
         order = np.lexsort((index[two], index[one], colours[two], colours[one]))
         one, two = one[order], two[order]
-        keys = self.elimination.rows * dimension + self.elimination.columns
-        self._gram = Sums(
-            len(keys), _found(_places(keys, columns[one] * dimension + columns[two]), index[one], index[two])
-        )
-        # Of a symmetric pair outside the tail one entry is listed, which stands for both.
-        mirrored = self.elimination.columns * dimension + self.elimination.rows
-        place = _places(keys, columns[one] * dimension + columns[two])
-        place = np.where(place < 0, _places(mirrored, columns[one] * dimension + columns[two]), place)
-        self._weights = Sums(size, np.stack([index[two], index[one], place], axis=1))
+        return one, two, columns[one] * self.dimension + columns[two]
 
-        order = np.argsort(index, kind="stable")
-        self._along = Sums(pattern.shape[0], np.stack([rows, index, columns], axis=1)[order])
-        self._back = Sums(dimension, np.stack([columns, index, rows], axis=1)[order])
+    def gram_sums(self, left_out: np.ndarray | None = None) -> Sums:
+        """How JᵀJ is made at the places that `elimination` expects, without some of the `_pairs`."""
+        one, two, wanted = self._pairs
+        if left_out is not None:
+            one, two, wanted = one[~left_out], two[~left_out], wanted[~left_out]
+        return Sums(len(self._keys), _found(_places(self._keys, wanted), self._index[one], self._index[two]))
+
+    @property
+    def pair_rows(self) -> np.ndarray:
+        """The row of each of the pairs that `gram_sums` adds."""
+        return self._pattern.rows[self._pairs[0]]
+
+    @cached_property
+    def _gram(self) -> Sums:
+        return self.gram_sums()
+
+    @cached_property
+    def _weights(self) -> Sums:
+        # Of a symmetric pair outside the tail one entry is listed, which stands for both.
+        one, two, wanted = self._pairs
+        place = _places(self._keys, wanted)
+        mirrored = self.elimination.columns * self.dimension + self.elimination.rows
+        place = np.where(place < 0, _places(mirrored, wanted), place)
+        return Sums(self._size, np.stack([self._index[two], self._index[one], place], axis=1))
+
+    @cached_property
+    def _along(self) -> Sums:
+        rows, columns = self._pattern.rows.astype(int), self._pattern.columns.astype(int)
+        return Sums(self._pattern.shape[0], self._by_colour(np.stack([rows, self._index, columns], axis=1)))
+
+    @cached_property
+    def _back(self) -> Sums:
+        rows, columns = self._pattern.rows.astype(int), self._pattern.columns.astype(int)
+        return Sums(self.dimension, self._by_colour(np.stack([columns, self._index, rows], axis=1)))
+
+    def _by_colour(self, terms: np.ndarray) -> np.ndarray:
+        return terms[np.argsort(self._index, kind="stable")]
 
     def gram(self, left: Compressed, right: Compressed) -> Entries:
         """JᵀB at the places that `elimination` expects, from J and B of the same pattern."""

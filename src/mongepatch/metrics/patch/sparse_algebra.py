@@ -29,7 +29,7 @@ class SparseAlgebra(NamedTuple):
 
     def log_det(self, factor: Factored) -> Scalar:
         """The sum of the logs of the pivots."""
-        return jnp.log(self.plan.elimination.pivots(factor)).sum()
+        return self.plan.elimination.log_det(factor)
 
     def multiply(self, jacobian: Compressed, velocity: Vector) -> Vector:
         """Mv + α²Jᵀ(Jv)."""
