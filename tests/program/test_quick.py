@@ -30,7 +30,13 @@ def test_alone_and_inside_of_other_functions(quick_squares):
     assert (jax.vmap(quick_squares)(jnp.stack([x, 2 * x])) == jnp.array([5.0, 20.0])).all()
 
 
-def test_unknown_options_and_other_devices_have_none(monkeypatch):
+def test_unknown_options_other_devices_and_users_who_do_not_want_them_have_none(monkeypatch):
+    quick.quick_options.cache_clear()
+    assert quick.quick_options() == quick._OPTIONS
+    with monkeypatch.context() as changed:
+        quick.quick_options.cache_clear()
+        changed.setenv("MONGEPATCH_QUICK_COMPILE", "0")
+        assert quick.quick_options() is None
     quick.quick_options.cache_clear()
     with monkeypatch.context() as changed:
         changed.setattr(jax, "default_backend", lambda: "gpu")

@@ -106,3 +106,10 @@ def test_dual_averaging_rests_once_it_is_finished():
     assert float(longer.update(jnp.ones(4)).step_size) > 0.5 > float(shorter.step_size)
     finished = longer.update(jnp.ones(4)).finished()
     assert float(finished.update(jnp.zeros(4)).step_size) == float(finished.step_size)
+
+
+def test_adaptation_without_a_draw_keeps_its_guess():
+    """The average of no steps would be 1: short warm-ups would end with it, whatever they had found."""
+    policy = DualAveraging.around(0.03, 0.8, 4, jnp.float64)
+    assert float(policy.finished().step_size) == pytest.approx(0.03)
+    assert float(policy.update(jnp.full(4, 0.8)).finished().step_size) == pytest.approx(0.03)

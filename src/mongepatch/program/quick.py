@@ -1,5 +1,6 @@
 """Compiled functions that are ready sooner, for programs whose compilation takes longer than all of their runs."""
 
+import os
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
@@ -8,7 +9,10 @@ import jax
 
 _OPTIONS: dict[str, bool | int | str] = {"xla_cpu_use_fusion_emitters": False}
 """How XLA compiles for CPUs: its newer code generator makes every fused loop a module of its own, in MLIR first. The
-older one takes two thirds of the time, and its loops run up to a tenth longer."""
+older one takes two thirds of the time, and its loops run up to a tenth longer. It also rounds differently in groups of
+chains of another size."""
+QUICK_COMPILE = "MONGEPATCH_QUICK_COMPILE"
+"""The environment variable that switches it off, where it is 0."""
 
 
 class QuickJit:
@@ -45,8 +49,8 @@ class QuickJit:
 
 @cache
 def quick_options() -> dict[str, bool | int | str] | None:
-    """The options, or None on other devices and where this XLA does not know them."""
-    if jax.default_backend() != "cpu":
+    """The options, or None where the user does not want them, on other devices, and where XLA does not know them."""
+    if os.environ.get(QUICK_COMPILE) == "0" or jax.default_backend() != "cpu":
         return None
     try:
         jax.jit(lambda: 0, compiler_options=dict(_OPTIONS)).lower().compile()

@@ -62,11 +62,13 @@ class DualAveraging:
     ) -> "DualAveraging":
         """Begin to adapt around a guess.
 
-        BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not.
+        BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not. Without an
+        update the average is the guess, where BlackJAX's is 1.
         """
         begin, _, _ = _dual_averaging()
         search = begin(on_device(step_size, dtype))
-        search = jax.tree.map(lambda leaf: on_device(leaf, dtype), search._replace(mu=search.log_x))
+        search = search._replace(mu=search.log_x, log_x_avg=search.log_x)
+        search = jax.tree.map(lambda leaf: on_device(leaf, dtype), search)
         recent = on_device(np.full(chains, target), dtype)
         return cls(search, on_device(target, dtype), on_device(True), on_device(watch_worst), recent)
 

@@ -26,8 +26,7 @@ def draws(**options):
 STATIC = """
 options = {"chains": 16, "trajectory": mp.Static(5), "warmup": 40}
 one, many = draws(devices=1, **options), draws(devices=8, **options)
-# Rounding of warm-up's step size grows along trajectories; other randomness would change draws by 1.
-np.testing.assert_allclose(one[0], many[0], rtol=1e-4, atol=1e-4)
+np.testing.assert_allclose(one[0], many[0], rtol=1e-7, atol=1e-7)
 with pytest.raises(mp.SettingError, match="12 chains .* 8 devices: give chains=16, or devices=6"):
     draws(chains=12, devices=8)
 """
@@ -43,7 +42,7 @@ for options in (
     one = draws(devices=1, **options)
     for devices in (4, jax.devices()[4:]):
         many = draws(devices=devices, **options)
-        np.testing.assert_allclose(one[0], many[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(one[0], many[0], rtol=1e-6, atol=1e-6)
 
 # Data that is divided already: computation follows it.
 data = np.random.default_rng(0).normal(size=800)
@@ -68,7 +67,8 @@ np.testing.assert_allclose(longer["posterior"]["b"], whole["posterior"]["b"], rt
 
 
 def passes(code):
-    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8"}
+    # Programs that are compiled quickly round differently in groups of other sizes, and warm-up amplifies it.
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "MONGEPATCH_QUICK_COMPILE": "0"}
     done = run_python(CODE + code, **flags)
     assert done.returncode == 0, done.stderr[-3000:]
 
