@@ -105,7 +105,8 @@ def made_anew(runs):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "draws.npz"
         call = [sys.executable, __file__, str(file), *(run.__name__ for run in runs)]
-        environment = {**os.environ, "PYTHONPATH": str(HELPERS), "MONGEPATCH_QUICK_COMPILE": "0"}
+        path = os.pathsep.join([str(HELPERS), *filter(None, [os.environ.get("PYTHONPATH")])])
+        environment = {**os.environ, "PYTHONPATH": path, "MONGEPATCH_QUICK_COMPILE": "0"}
         subprocess.run(call, env=environment, check=True, timeout=600)
         with np.load(file) as draws:
             return dict(draws)

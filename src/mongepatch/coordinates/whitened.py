@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._arrays import on_device
+from mongepatch._linalg import dot
 from mongepatch._typing import AnyVector, Compressed, Entries, Scalar, Vector
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
@@ -110,10 +111,10 @@ class WhitenedDensity:
         jacobian = plan.colouring.compressed(residuals, origin)
         weights = self.precisions(plan.join(psi, origin))
         weights = jnp.where(jnp.asarray(plan.scaled), weights, 1.0)
-        right = weights @ self.information.vector
+        right = dot(weights, self.information.vector)
         if plan.has_offset:
             right = right - algebra.transposed(jacobian, residuals(origin))
-        return _Conditional(jacobian, weights @ self.information.matrix, right)
+        return _Conditional(jacobian, dot(weights, self.information.matrix), right)
 
 
 # Sparse systems are many operations. Under a `jit` of their own they are traced and differentiated once, and not in
