@@ -1,4 +1,4 @@
-"""Easy and hard problems that every peer can be given: models in NumPyro, with twins in PyMC."""
+"""Easy and hard problems that every peer can be given: models in NumPyro, and the same in PyMC."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace

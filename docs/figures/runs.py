@@ -8,7 +8,7 @@ import jax
 from numpyro.infer import MCMC, NUTS
 
 import mongepatch as mp
-from docs.figures.models import groups, uneven
+from mongepatch.demo.models import groups, uneven_groups
 
 FUNNEL = mp.targets.funnel(1)
 """The paper's funnel with one x: a ~ N(0, 15), x ~ N(0, softplus(a))."""
@@ -52,7 +52,7 @@ def _static(dimension: int) -> dict[str, Any]:
 
 def groups_target() -> mp.Target:
     """The README's model and data."""
-    return mp.from_numpyro(groups, *uneven())
+    return mp.from_numpyro(groups, *uneven_groups().data)
 
 
 @cache
@@ -73,5 +73,5 @@ def groups_by_numpyro() -> dict[str, Any]:
     mcmc = MCMC(
         NUTS(groups), num_warmup=1000, num_samples=2500, num_chains=4, chain_method="vectorized", progress_bar=False
     )
-    mcmc.run(jax.random.key(1), *uneven())
+    mcmc.run(jax.random.key(1), *uneven_groups().data)
     return mcmc.get_samples(group_by_chain=True) | mcmc.get_extra_fields(group_by_chain=True)

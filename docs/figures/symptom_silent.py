@@ -4,8 +4,8 @@ import numpy as np
 from arviz_stats.base import array_stats
 
 from docs.figures.common import BLUE, INK, ORANGE, canvas, values
-from docs.figures.models import exact_log_tau
 from docs.figures.runs import groups_by_nuts, groups_whitened
+from mongepatch.demo.models import uneven_groups
 
 
 def draw():
@@ -18,7 +18,7 @@ def draw():
     axes[0, 0].plot(log_tau[0, :1500], linewidth=0.5, color=ORANGE)
     axes[0, 0].set(title=f"{diverging} divergences, R̂ = {rhat:.3f}", xlabel="draw", ylabel="log tau", ylim=(-8, 0))
     grid, bins, axis = np.linspace(-8, 0.5, 400), np.linspace(-8, 0.5, 69), axes[0, 1]
-    axis.semilogy(grid, exact_log_tau(grid), color=INK, label="exact")
+    axis.semilogy(grid, np.gradient(uneven_groups().truth.cdf(grid), grid), color=INK, label="exact")
     axis.hist(log_tau.ravel(), bins, density=True, histtype="step", color=ORANGE, label="constant metric")
     ours = np.log(values(groups_whitened(), "tau"))
     axis.hist(ours.ravel(), bins, density=True, histtype="step", color=BLUE, label="mp.sample")
