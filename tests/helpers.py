@@ -59,6 +59,11 @@ def one_step(algorithm, position, key=None):
     return jax.jit(lambda key, position: algorithm.step(key, algorithm.init(position)))(key, position)
 
 
+def steps_from(algorithm, position, keys):
+    """The same for each of several keys."""
+    return jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
+
+
 def sample_quietly(*arguments, **settings):
     """`mongepatch.sample` without its warnings, for runs that a test judges itself."""
     with warnings.catch_warnings():

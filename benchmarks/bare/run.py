@@ -1,6 +1,5 @@
 """Runs the benchmark of bare densities and prints its table."""
 
-import importlib
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ import numpy as np
 from benchmarks.bare.problems import BareProblem, bare_problems
 from benchmarks.bare.reading import reading_table
 from benchmarks.measures.effective_size import AGREED, NEARLY
-from benchmarks.measures.fresh_process import OURS_AND_NUMPYRO
+from benchmarks.measures.fresh_process import OURS_AND_NUMPYRO, load_modules
 from benchmarks.measures.names import check_problems
 from benchmarks.measures.quantile_checks import FAR, NECK
 from benchmarks.measures.timing import stopwatch
@@ -57,8 +56,7 @@ def run(draws: int = 1000, seeds: Sequence[int] = range(3), only: Collection[str
     """Print a line for each problem; where all of them run, also the cost of reading."""
     problems = {problem.numpyro.name: problem for problem in bare_problems()}
     check_problems(only, problems)
-    for module in OURS_AND_NUMPYRO:
-        importlib.import_module(module)
+    load_modules(OURS_AND_NUMPYRO, start_jax=False)
     results = {name: _compare(problem, draws, seeds) for name, problem in problems.items() if not only or name in only}
     all_right = all(both.is_always_right for both in results.values())
     least = min(results, key=lambda name: results[name].ratio())

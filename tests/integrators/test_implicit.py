@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import one_step, slow_but
+from helpers import one_step, slow_but, steps_from
 from problems import DENSITIES, curved, phase_points, relative_error
 
 import mongepatch as mp
@@ -125,7 +125,7 @@ def test_a_step_without_a_solution_is_counted_and_rejected():
     target = mp.targets.neal_funnel(1)
     algorithm = mp.rmhmc(target, mp.Fisher(target.information), 2.5, mp.Static(3))
     keys, position = jax.random.split(jax.random.key(0), 400), jnp.array([0.0, -1.0])
-    states, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
+    states, info = steps_from(algorithm, position, keys)
     failed = info.extra["non_convergent"] | info.extra["non_reversible"]
     assert info.extra["non_convergent"].any()
     assert 20 < failed.sum() < 400
@@ -145,7 +145,7 @@ def test_a_step_that_does_not_lead_back_is_caught():
 
     algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.Static(1))
     keys, position = jax.random.split(jax.random.key(1), 500), jnp.array([0.1])
-    _, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
+    _, info = steps_from(algorithm, position, keys)
     assert info.extra["non_reversible"].any()
 
 

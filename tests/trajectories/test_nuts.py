@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import one_step, slow_but
+from helpers import one_step, slow_but, steps_from
 from problems import DENSITIES
 
 import mongepatch as mp
@@ -227,7 +227,7 @@ def test_steps_that_do_not_lead_back_do_not_count_as_accepted():
 
     algorithm = mp.rmhmc(lambda x: -0.5 * x @ x, mp.Dense(G), 0.8, mp.NUTS(2))
     keys, position = jax.random.split(jax.random.key(1), 500), jnp.array([0.1])
-    _, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
+    _, info = steps_from(algorithm, position, keys)
     only = (info.failure >= mp.Failure.NON_CONVERGENT) & (info.n_steps == 1)
     assert only.any()
     assert not info.acceptance_rate[only].any()
@@ -239,7 +239,7 @@ def test_a_hole_in_the_density_is_never_entered():
 
     algorithm = mp.lmc(holed, mp.Monge(0.5), 0.2, mp.NUTS())
     keys, position = jax.random.split(jax.random.key(0), 500), jnp.array([1.0, 0.0])
-    states, info = jax.jit(jax.vmap(lambda key: algorithm.step(key, algorithm.init(position))))(keys)
+    states, info = steps_from(algorithm, position, keys)
     assert (states.position[:, 0] > 0.3).all()
     assert (info.failure == mp.Failure.NOT_FINITE).sum() > 50
     assert info.accepted.sum() > 50

@@ -42,8 +42,8 @@ class Places(NamedTuple):
         """Raise where a setting needs all chains in one process."""
         if not self:
             return
-        for name, given in (("until", options.until), ("callback", options.callback), ("save_warmup", None)):
-            if given is not None or (name == "save_warmup" and options.save_warmup):
+        for name in ("until", "callback", "save_warmup"):
+            if getattr(options, name) not in (None, False):
                 raise SettingError(
                     f"{name} is for runs in one process: leave it out, or leave out the other processes."
                 )
