@@ -40,11 +40,11 @@ def test_many_groups_stay_sparse_and_many_full_rows_do_not(monkeypatch):
     """However many: a dense matrix for 100,000 groups would take 80 gigabytes."""
     monkeypatch.setattr(plan, "_MOST_PAIRS", 50)
     groups = of_groups(30)
-    nothing = Pattern((0, 31), np.zeros(0, int), np.zeros(0, int))
-    algebra, _ = plan._algebra(groups, colour(groups), nothing, 1)
+    alone = Pattern.diagonal(31)
+    algebra, _ = plan._algebra(groups, colour(groups), alone, alone, 1)
     assert isinstance(algebra, SparseAlgebra)
     half = Pattern.from_dense(np.random.default_rng(0).random((60, 31)) < 0.5)
-    algebra, _ = plan._algebra(half, colour(half), nothing, 1)
+    algebra, _ = plan._algebra(half, colour(half), alone, alone, 1)
     assert isinstance(algebra, DenseAlgebra)
 
 

@@ -52,8 +52,22 @@ def horseshoe():
     numpyro.sample("y", dist.Bernoulli(logits=X @ beta), obs=X[:, 0] > 0)
 
 
+def non_centred_groups():
+    mu, tau = numpyro.sample("mu", dist.Normal(0, 1)), numpyro.sample("tau", dist.HalfNormal(1))
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([3]).to_event(1))
+    numpyro.sample("y", dist.Normal((mu + tau * z)[GROUP], numpyro.sample("sigma", dist.HalfNormal(1))), obs=Y)
+
+
+def non_centred_regression():
+    tau, sigma = numpyro.sample("tau", dist.HalfNormal(1)), numpyro.sample("sigma", dist.HalfNormal(1))
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([6]).to_event(1))
+    numpyro.sample("y", dist.Normal(X[:, :6] @ (tau * z), sigma), obs=X[:, 7])
+
+
 ALGEBRAS = {
     centred_groups: (SparseAlgebra, True),
+    non_centred_groups: (SparseAlgebra, True),
+    non_centred_regression: (SparseAlgebra, True),
     walk: (SparseAlgebra, True),
     gaussian_process: (DenseAlgebra, True),
     regression: (SparseAlgebra, True),
@@ -75,7 +89,7 @@ def random_positions(dimension, count=3):
     return 0.7 * jax.random.normal(jax.random.key(0), (count, dimension))
 
 
-FAST = (centred_groups,)
+FAST = (centred_groups, non_centred_groups)
 
 
 @pytest.mark.parametrize("model", slow_but(ALGEBRAS, *FAST), ids=lambda model: model.__name__)
@@ -137,6 +151,21 @@ def test_of_normal_data_z_is_noise_whatever_the_scales(outer):
     np.testing.assert_allclose(
         gradient[density.plan.inner], -y[density.plan.inner], atol=1e-5
     )  # P has a diagonal larger by roundings
+
+
+NON_CENTRED = {non_centred_groups: False, non_centred_regression: True}
+"""Whether data couples the predictors."""
+
+
+@pytest.mark.parametrize("model", NON_CENTRED, ids=lambda model: model.__name__)
+@pytest.mark.parametrize("outer", [-3.0, 2.0])
+def test_of_normal_data_z_is_noise_in_models_that_are_written_non_centred(model, outer):
+    """What data says about z changes with τ, and is learnt at other values of it."""
+    _, density = informed(model)
+    plan = density.plan
+    assert plan.predictors._is_dense is NON_CENTRED[model]
+    y = jax.random.normal(jax.random.key(0), (plan.dimension,)).at[plan.outer].set(outer)
+    np.testing.assert_allclose(jax.grad(density)(y)[plan.inner], -y[plan.inner], atol=1e-5)
 
 
 @pytest.mark.slow

@@ -2,9 +2,11 @@
 
 J is the Jacobian of the data's residuals by the inner coordinates θ. For each observed variable both are divided by its
 1/σ² at the draw, with which `WhitenedDensity` multiplies them again wherever it is. Of a variable without residuals A
-is the diagonal of E[−∇² log p(data)], by one product of a Hessian and a random vector for each draw.
+is the diagonal of E[−∇² log p(data)], by one product of a Hessian and a random vector for each draw. Where data knows θ
+by linear predictors, these are in the place of θ.
 """
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,8 +38,9 @@ class _Terms(NamedTuple):
     jacobian: np.ndarray
     """Its entries on its pattern, [draws, entries]."""
     slopes: np.ndarray
-    """∇ log p of each variable by θ, [draws, variables, inner coordinates]."""
+    """∇ log p of a variable by θ, [draws, inner coordinates]."""
     theta: np.ndarray
+    """The inner coordinates, or the predictors."""
     curvature: np.ndarray | None
     """Estimates of the diagonal of −∇² log p, [draws, inner coordinates]; None where it has no second derivative."""
 
@@ -48,32 +51,30 @@ def estimate_information(data: DataPrograms, plan: WhiteningPlan, positions: np.
         return None
     thinned = evenly(positions, NUM_DRAWS)
     # A product of a Hessian H and v of random signs: the mean of v·Hv, element by element, is the diagonal of H.
-    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(thinned), len(plan.inner))).astype(thinned.dtype)
-    position = jax.ShapeDtypeStruct(thinned.shape[1:], thinned.dtype)
+    signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(len(thinned), plan.num_informed)).astype(thinned.dtype)
+    size = plan.dimension + (0 if data.predictors is None else plan.num_informed)
     curved = any(first == last for first, last in plan.data_rows) and forward_differentiable(
-        jax.jacrev(data.log_likelihoods), position
+        jax.jacrev(data.log_likelihoods), jax.ShapeDtypeStruct((size,), thinned.dtype)
     )
     found = _data_terms(on_device(thinned), on_device(signs), data, plan=plan, curved=curved)
-    compressed, slopes, precisions, *products = (np.asarray(part, np.float64) for part in found)
-    usable = np.logical_and.reduce(
-        [np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in (compressed, slopes, precisions, *products)]
-    )
+    informed, compressed, slopes, precisions, *products = parts = [np.asarray(part, np.float64) for part in found]
+    usable = np.logical_and.reduce([np.isfinite(part).reshape(len(part), -1).all(axis=1) for part in parts])
     if usable.sum() < _MIN_DRAWS:
         return None
-    theta = np.asarray(thinned, np.float64)[usable][:, plan.inner]
+    theta = informed[usable]
     rows, columns = plan.data_pattern.rows, plan.data_pattern.columns
     scales = np.where(plan.scaled, precisions[usable], 1.0) ** -0.5
     colouring = plan.data_colouring
     values = compressed[usable][:, [] if colouring is None else colouring.index]
-    parts = []
+    averages = []
     for variable, (first, last) in enumerate(plan.data_rows):
         own = (rows >= first) & (rows < last)
         scale = scales[:, variable, None]
         curvature = -signs[usable] * products[0][usable][:, variable] * scale**2 if products else None
         terms = _Terms(values[:, own] * scale, slopes[usable][:, variable] * scale**2, theta, curvature)
-        parts.append(_averages(terms, rows[own] - first, columns[own], last - first, plan))
+        averages.append(_averages(terms, rows[own] - first, columns[own], last - first, plan))
     dtype = positions.dtype
-    matrices, vectors = zip(*parts, strict=True)
+    matrices, vectors = zip(*averages, strict=True)
     return Information(on_device(np.stack(matrices), dtype), on_device(np.stack(vectors), dtype))
 
 
@@ -93,26 +94,37 @@ def misfit(internal: np.ndarray, gradients: np.ndarray, inner: np.ndarray) -> fl
 def _data_terms(
     positions: jax.Array, signs: jax.Array, data: DataPrograms, *, plan: WhiteningPlan, curved: bool
 ) -> tuple[jax.Array, ...]:
-    """The compressed Jacobian of the residuals, the gradients of the log likelihoods, and the precisions.
+    """What data informs about, the Jacobian of the residuals, gradients of the log likelihoods, and the precisions.
 
-    Then, if `curved`, the products of the Hessians of the log likelihoods with a vector of signs for each position.
+    The Jacobian is compressed. Then, if `curved`, the products of the Hessians of the log likelihoods with a vector of
+    signs for each position.
     """
 
     def at(given: tuple[Vector, AnyVector]) -> tuple[jax.Array, ...]:
         position, along_signs = given
-        psi, theta = plan.split(position)
+        theta, argument = _informed(data, plan, position)
         colouring = plan.data_colouring
         along = jnp.zeros(1, position.dtype)  # `lax.map` fails on arrays without elements
         if colouring is not None:
-            along = colouring.compressed(lambda t: data.residuals(plan.join(psi, t)), theta)
-        gradients = jax.jacrev(lambda t: data.log_likelihoods(plan.join(psi, t)))
+            along = colouring.compressed(lambda t: data.residuals(argument(t)), theta)
+        gradients = jax.jacrev(lambda t: data.log_likelihoods(argument(t)))
         if not curved:
-            return along, gradients(theta), data.precisions(position)
+            return theta, along, gradients(theta), data.precisions(position)
         slopes, products = jax.jvp(gradients, (theta,), (along_signs,))
-        return along, slopes, data.precisions(position), products
+        return theta, along, slopes, data.precisions(position), products
 
     terms: tuple[jax.Array, ...] = jax.lax.map(at, (positions, signs), batch_size=_BATCH)
     return terms
+
+
+def _informed(
+    data: DataPrograms, plan: WhiteningPlan, position: Vector
+) -> tuple[AnyVector, Callable[[AnyVector], AnyVector]]:
+    """What data informs about at a position, and what its programs are called with for other values of that."""
+    if data.predictors is not None:
+        return data.predictors(position), lambda eta: jnp.concatenate([eta, position])
+    psi, theta = plan.split(position)
+    return theta, lambda t: plan.join(psi, t)
 
 
 def _averages(
@@ -126,9 +138,10 @@ def _averages(
     along = np.add.reduceat(terms.jacobian * terms.theta[:, columns], first, axis=1)  # Jθ
     back = np.bincount(columns, (terms.jacobian * along[:, number]).mean(axis=0), size)
     matrix = _gram(terms.jacobian, rows, columns, (num_rows, size)) / draws
-    entries = matrix[plan.algebra.rows, plan.algebra.columns]
+    at = plan.information_rows, plan.information_columns
+    entries = matrix[at]
     if not plan.couples_data:
-        entries = np.where(plan.algebra.rows == plan.algebra.columns, entries, 0.0)
+        entries = np.where(at[0] == at[1], entries, 0.0)
     return np.asarray(entries).ravel(), back + terms.slopes.mean(axis=0)
 
 
@@ -154,6 +167,6 @@ def _averages_of_slopes(terms: _Terms, plan: WhiteningPlan) -> tuple[np.ndarray,
         spread = (centred**2).sum(axis=0)
         found = -(terms.slopes * centred).sum(axis=0) / np.where(spread > 0, spread, 1.0)
     diagonal = np.maximum(found, 0.0)
-    rows, columns = plan.algebra.rows, plan.algebra.columns
+    rows, columns = plan.information_rows, plan.information_columns
     vector = (diagonal * terms.theta + terms.slopes).mean(axis=0)
     return np.where(rows == columns, diagonal[rows], 0.0), vector

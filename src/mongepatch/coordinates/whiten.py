@@ -99,8 +99,9 @@ def whitening_of(target: Target, position: jax.ShapeDtypeStruct, density: Progra
     plan, dtype = WhiteningPlan(found, target.dimension), position.dtype
     outer_map = OuterMap.identity(len(plan.outer), dtype)
     traced = trace_density(target.logdensity, position) if density is None else density
+    data = found.data
     initial = WhitenedDensity(
-        traced, found.latent, found.data.precisions, Information.none(plan, dtype), outer_map, plan
+        traced, found.latent, data.precisions, data.predictors, Information.none(plan, dtype), outer_map, plan
     )
     words = " ".join(filter(None, [f"{found.words(target.layout)}, whitened", target.model.source]))
-    return Whitening(initial, found.data, target, words)
+    return Whitening(initial, data, target, words)

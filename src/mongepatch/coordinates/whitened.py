@@ -6,7 +6,9 @@ Latent residuals are affine in θ, f = B(ψ)θ + a(ψ). With a matrix A(ψ) ⪰ 
 
 The map is triangular, so that this determinant is its Jacobian, and every draw is exact whatever A and b are. With
 A = 0 and b = 0 the coordinates are those of the non-centred form. With the information of normal data z is standard
-normal and independent of ψ. A and b are sums over observed variables, each in proportion to its own 1/σ²(ψ).
+normal and independent of ψ. A and b are sums over observed variables, each in proportion to its own 1/σ²(ψ). Where
+data knows θ by linear predictors η = J(ψ)θ + η₀(ψ), as in a model that is written non-centred, its information W is
+about η, and A = JᵀWJ.
 """
 
 from dataclasses import dataclass
@@ -26,18 +28,20 @@ from mongepatch.program import Program
 
 
 class Information(NamedTuple):
-    """What the data says about inner coordinates: A and b of each observed variable at σ = 1. A pytree."""
+    """What data says about inner coordinates, or predictors: A and b of each observed variable at σ = 1. A pytree."""
 
     matrix: jax.Array
     """Entries of A, [variables, entries]."""
     vector: jax.Array
-    """b, [variables, inner coordinates]."""
+    """b, [variables, inner coordinates or predictors]."""
 
     @classmethod
     def none(cls, plan: WhiteningPlan, dtype: Any) -> "Information":
         """A = 0, b = 0: the non-centred form."""
         count = len(plan.scaled)
-        return cls(*(on_device(np.zeros((count, size)), dtype) for size in (len(plan.algebra.rows), len(plan.inner))))
+        return cls(
+            *(on_device(np.zeros((count, size)), dtype) for size in (len(plan.information_rows), plan.num_informed))
+        )
 
 
 class _Conditional(NamedTuple):
@@ -50,7 +54,7 @@ class _Conditional(NamedTuple):
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["density", "latent", "precisions", "information", "outer_map"],
+    data_fields=["density", "latent", "precisions", "predictors", "information", "outer_map"],
     meta_fields=["plan"],
 )
 @dataclass(frozen=True)
@@ -66,6 +70,8 @@ class WhitenedDensity:
     """f(x), the latent residuals."""
     precisions: Program
     """1/σ²(x) of each observed variable."""
+    predictors: Program | None
+    """η(x), the linear predictors; None where data's information is about θ itself."""
     information: Information
     outer_map: OuterMap
     plan: WhiteningPlan
@@ -111,10 +117,13 @@ class WhitenedDensity:
         jacobian = plan.colouring.compressed(residuals, origin)
         weights = self.precisions(plan.join(psi, origin))
         weights = jnp.where(jnp.asarray(plan.scaled), weights, 1.0)
-        right = dot(weights, self.information.vector)
+        matrix, right = dot(weights, self.information.matrix), dot(weights, self.information.vector)
+        if plan.predictors is not None:
+            predictors: Any = self.predictors
+            matrix, right = plan.predictors.at(lambda theta: predictors(plan.join(psi, theta)), origin, matrix, right)
         if plan.has_offset:
             right = right - algebra.transposed(jacobian, residuals(origin))
-        return _Conditional(jacobian, dot(weights, self.information.matrix), right)
+        return _Conditional(jacobian, matrix, right)
 
 
 # Sparse systems are many operations. Under a `jit` of their own they are traced and differentiated once, and not in

@@ -4,7 +4,7 @@ Compilations are looked up by the program's text, with the data as an argument. 
 its compilation, even with other data of the same shapes, and data that changed since the last call is never overlooked.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -94,6 +94,14 @@ def _without_unused(jaxpr: Any) -> tuple[Any, list[bool]]:
     used = [variable in needed for variable in jaxpr.constvars]
     constvars = [variable for variable, use in zip(jaxpr.constvars, used, strict=True) if use]
     return jaxpr.replace(eqns=kept[::-1], constvars=constvars), used
+
+
+def apply_operation(equation: Any, values: Sequence[Any]) -> list[Any]:
+    """The results of one operation of a program for values of its operands."""
+    bound = equation.primitive.get_bind_params(equation.params)
+    functions, named = bound if isinstance(bound, tuple) else ((), bound)  # versions of JAX differ
+    results = equation.primitive.bind(*functions, *values, **named)
+    return list(results) if equation.primitive.multiple_results else [results]
 
 
 def hidden_arrays(jaxpr: Any) -> Iterator[Any]:

@@ -120,6 +120,11 @@ class Dependence:
         return DependenceTable.none(self.shape, dimension) if self.depends is None else self.depends
 
     @cached_property
+    def places(self) -> np.ndarray:
+        """The parameters that any element depends on."""
+        return np.zeros(0, int) if self.depends is None else np.unique(self.depends.total(()).sets.indices)
+
+    @cached_property
     def nonzero(self) -> np.ndarray:
         """Where the elements may differ from 0."""
         return np.ones(self.shape, bool) if self.value is None else np.asarray(self.value) != 0

@@ -48,6 +48,30 @@ def interaction_pattern(program: Program, dimension: int) -> Pattern:
     return interactions.pattern()
 
 
+class Operation(NamedTuple):
+    """An operation of a program, and what is known of its operands and results."""
+
+    equation: Any
+    inputs: list[Dependence]
+    results: list[Dependence]
+    interactions: Interactions
+    """Pairs of parameters that this operation makes interact."""
+
+
+def operations(program: Program, dimension: int) -> list[Operation]:
+    """The operations whose results are used, one by one. An inner call counts as one."""
+    found = dict(zip([*program.jaxpr.constvars, *program.jaxpr.invars], _inputs(program, dimension), strict=True))
+    listed = []
+    with jax.ensure_compile_time_eval():
+        for equation in _used(program.jaxpr):
+            inputs = [_read(variable, found) for variable in equation.invars]
+            interactions = Interactions(dimension)
+            results = _apply(equation, inputs, _Mode(exact=False, interactions=interactions))
+            found.update(zip(equation.outvars, results, strict=True))
+            listed.append(Operation(equation, inputs, results, interactions))
+    return listed
+
+
 class _Mode(NamedTuple):
     """What is asked of a program."""
 
@@ -59,9 +83,13 @@ class _Mode(NamedTuple):
 
 
 def _results(program: Program, dimension: int, mode: _Mode) -> list[Dependence]:
-    position = Dependence((dimension,), depends=DependenceTable.each(dimension))
     with jax.ensure_compile_time_eval():
-        return _evaluate(program.jaxpr, [*map(_constant, program.data), position], mode)
+        return _evaluate(program.jaxpr, _inputs(program, dimension), mode)
+
+
+def _inputs(program: Program, dimension: int) -> list[Dependence]:
+    position = Dependence((dimension,), depends=DependenceTable.each(dimension))
+    return [*map(_constant, program.data), position]
 
 
 def _constant(value: Any) -> Dependence:
@@ -71,14 +99,14 @@ def _constant(value: Any) -> Dependence:
 def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
     """What is known of a program's results."""
     found: dict[Any, Dependence] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
-
-    def read(variable: Any) -> Dependence:
-        return _constant(variable.val) if hasattr(variable, "val") else found[variable]
-
     for equation in _used(jaxpr):
-        results = _apply(equation, [read(variable) for variable in equation.invars], mode)
+        results = _apply(equation, [_read(variable, found) for variable in equation.invars], mode)
         found.update(zip(equation.outvars, results, strict=True))
-    return [read(variable) for variable in jaxpr.outvars]
+    return [_read(variable, found) for variable in jaxpr.outvars]
+
+
+def _read(variable: Any, found: dict[Any, Dependence]) -> Dependence:
+    return _constant(variable.val) if hasattr(variable, "val") else found[variable]
 
 
 def _used(jaxpr: Any) -> list[Any]:

@@ -28,6 +28,11 @@ class Interactions:
         """All that an element depends on interacts."""
         self.between(table, table)
 
+    def couple(self, places: np.ndarray) -> bool:
+        """Whether two of these parameters interact, or one with itself."""
+        found = self._found.tocoo()
+        return bool(np.isin(found.row, places)[np.isin(found.col, places) & found.data].any())
+
     def pattern(self) -> Pattern:
         """The pairs, [parameters, parameters], as a symmetric pattern."""
         found = self._found.tocoo()

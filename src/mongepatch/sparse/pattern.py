@@ -37,6 +37,11 @@ class Pattern:
         """All places."""
         return cls.from_dense(np.ones(shape, bool))
 
+    @classmethod
+    def diagonal(cls, size: int) -> "Pattern":
+        """The diagonal of a square matrix."""
+        return cls((size, size), np.arange(size), np.arange(size))
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -86,10 +91,20 @@ class Pattern:
         rows, columns = np.append(self.rows, other.rows), np.append(self.columns, other.columns)
         return Pattern(self.shape, rows, columns)
 
+    def above(self, other: "Pattern") -> "Pattern":
+        """The rows of this pattern followed by those of another."""
+        rows, columns = np.append(self.rows, self.shape[0] + other.rows), np.append(self.columns, other.columns)
+        return Pattern((self.shape[0] + other.shape[0], self.shape[1]), rows, columns)
+
+    def times(self, other: "Pattern") -> "Pattern":
+        """The pattern of the product of two matrices."""
+        product = (self._table @ other._table).tocoo()
+        return Pattern((self.shape[0], other.shape[1]), product.row, product.col)
+
     def gram(self) -> "Pattern":
         """The pattern of JᵀJ, with all of the diagonal."""
-        table = scipy.sparse.csr_array((np.ones(len(self), bool), (self.rows, self.columns)), shape=self.shape)
-        product = (table.T @ table).tocoo()
-        diagonal = np.arange(self.shape[1])
-        rows, columns = np.append(product.row, diagonal), np.append(product.col, diagonal)
-        return Pattern((self.shape[1], self.shape[1]), rows, columns)
+        return self.transposed().times(self).union(Pattern.diagonal(self.shape[1]))
+
+    @property
+    def _table(self) -> "scipy.sparse.csr_array":
+        return scipy.sparse.csr_array((np.ones(len(self), bool), (self.rows, self.columns)), shape=self.shape)

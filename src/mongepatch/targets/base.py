@@ -105,7 +105,7 @@ class Target:
         def every(position: Vector) -> AnyVector:
             return latent(position) if data is None else jnp.concatenate([latent(position), data(position)])
 
-        return replace(self, residuals=every, model=ModelResiduals(latent, data_site))
+        return replace(self, residuals=every, model=ModelResiduals(latent, data_site, has_own_likelihood=False))
 
     def __call__(self, position: Vector | np.ndarray) -> Scalar:
         """The log density at a flat position."""

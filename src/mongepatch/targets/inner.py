@@ -2,23 +2,27 @@
 
 They are found from the second derivatives of the latent residuals that can differ from 0, greedily: the coordinate with
 the fewest interactions comes first. Only those are kept whose conditional distribution changes with the others,
-and what is coupled to them: a regression with known scales has none.
+and what is coupled to them: a regression with known scales has none. Where data knows them by linear predictors that
+change with the others, as in a model that is written non-centred, what data says is said about the predictors.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy
 
-from mongepatch._typing import AnyVector
+from mongepatch._typing import AnyVector, Scalar, Vector
 from mongepatch.program import Program, trace
+from mongepatch.program.cut import Cut, cut, written_out
 from mongepatch.sparse.detection import interaction_pattern, jacobian_pattern
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.targets.layout import Layout
+from mongepatch.targets.predictors import linear_predictors
 from mongepatch.targets.residuals import ModelResiduals
 
 
@@ -26,11 +30,14 @@ class DataPrograms(NamedTuple):
     """The observed variables of a model as programs. A pytree."""
 
     residuals: Program
-    """Residuals of all of them, in a row."""
+    """Residuals of all of them, in a row, as a function of the position; of the predictors followed by the position
+    where there are predictors."""
     log_likelihoods: Program
-    """One of each."""
+    """One of each, as a function of the same."""
     precisions: Program
-    """1/σ² of each, or 1."""
+    """1/σ² of each, or 1, as a function of the position."""
+    predictors: Program | None
+    """The linear predictors η as a function of the position; None where data's information is about θ itself."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,9 @@ class InnerCoordinates:
     latent_pattern: Pattern
     """Where the Jacobian of the latent residuals, [residuals, dimension], may differ from 0."""
     data_pattern: Pattern
-    """The same of the residuals of data."""
+    """The same of the residuals of data, [residuals, dimension]; or by the predictors, [residuals, predictors]."""
+    predictor_pattern: Pattern | None
+    """The same of the predictors, [predictors, dimension]."""
     sizes: tuple[int, ...]
     """How many of these each observed variable has."""
     scaled: tuple[bool, ...]
@@ -68,18 +77,76 @@ def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> 
     """The inner coordinates of a model for positions of this shape and precision; there may be none."""
     dimension = position.size
     latent, _ = trace(model.latent, position)
-    data, sizes = _data_programs(model, position)
+    precisions, _ = trace(lambda x: _in_a_row([site.precision[None] for site in model.data(x)], x), position)
     first = jacobian_pattern(latent, dimension)
-    of_scales = jacobian_pattern(data.precisions, dimension)
+    of_scales = jacobian_pattern(precisions, dimension)
     unbounded = np.ones(dimension, bool) if model.unbounded is None else model.unbounded
     # The prior of a log σ may be normal, but data is not linear in it.
     candidates = unbounded & ~np.isin(np.arange(dimension), of_scales.columns)
     independent = _independent(interaction_pattern(latent, dimension), candidates)
-    # The pattern of data takes long where a loop solves differential equations, and often nothing is inner there.
-    of_data = jacobian_pattern(data.residuals, dimension) if independent.any() else _empty(data.residuals, dimension)
-    inner = _connected(independent, first, of_data)
+    may_have_predictors = independent.any() and model.has_own_likelihood
+    found = _predictors(model, position, independent, of_scales.columns) if may_have_predictors else None
+    if found is None:
+        sites: Callable[[Any], Sites] = partial(_sites, model)
+        residuals, log_likelihoods, sizes = _data_programs(sites, position)
+        # The pattern of data takes long where a loop solves differential equations, and often nothing is inner there.
+        of_data = jacobian_pattern(residuals, dimension) if independent.any() else _empty(residuals, dimension)
+        inner = _connected(independent, first, of_data)
+    else:
+        count = found.pattern.shape[0]
+        longer = jax.ShapeDtypeStruct((count + dimension,), position.dtype)
+        residuals, log_likelihoods, sizes = _data_programs(lambda both: _pairs(found.parts.rest(both)), longer)
+        of_data = jacobian_pattern(residuals, longer.size).of_columns(np.arange(count))
+        inner = _connected(found.affine_in, first.above(found.pattern), of_data.times(found.pattern))
     scaled = ~np.isin(np.arange(len(sizes)), of_scales.of_columns(inner).rows)
-    return InnerCoordinates(latent, data, first, of_data, sizes, tuple(scaled.tolist()), inner)
+    return InnerCoordinates(
+        latent,
+        DataPrograms(residuals, log_likelihoods, precisions, None if found is None else found.parts.head),
+        first,
+        of_data,
+        None if found is None else found.pattern,
+        sizes,
+        tuple(scaled.tolist()),
+        inner,
+    )
+
+
+Sites: TypeAlias = Sequence[tuple[AnyVector, Scalar]]
+"""Residuals and log likelihood of each observed variable."""
+
+
+def _sites(model: ModelResiduals, position: Vector) -> Sites:
+    return [(site.residuals, site.log_likelihood) for site in model.data(position)]
+
+
+def _pairs(flat: list[Any]) -> Sites:
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+class _Predictors(NamedTuple):
+    """Linear predictors by which data knows some coordinates."""
+
+    parts: Cut
+    """The program of the data, cut at them."""
+    pattern: Pattern
+    """Where their Jacobian, [predictors, dimension], may differ from 0."""
+    affine_in: np.ndarray
+    """Whether they are affine in each coordinate, given those in which they are not, [dimension]."""
+
+
+def _predictors(
+    model: ModelResiduals, position: jax.ShapeDtypeStruct, independent: np.ndarray, scales: np.ndarray
+) -> _Predictors | None:
+    """Those that change with other coordinates; None where they do not, or there are none."""
+    program = written_out(lambda x: _sites(model, x), position)
+    variables, affine_in = linear_predictors(program, independent, scales)
+    if not variables:
+        return None
+    parts = cut(program, variables, position)
+    interactions = interaction_pattern(parts.head, position.size)
+    if not (affine_in[interactions.rows] & ~affine_in[interactions.columns]).any():
+        return None
+    return _Predictors(parts, jacobian_pattern(parts.head, position.size), affine_in)
 
 
 def _empty(residuals: Program, dimension: int) -> Pattern:
@@ -87,20 +154,21 @@ def _empty(residuals: Program, dimension: int) -> Pattern:
     return Pattern((residuals.shape[0], dimension), nowhere, nowhere)
 
 
-def _data_programs(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> tuple[DataPrograms, tuple[int, ...]]:
-    def program(part: Callable[[Any], AnyVector]) -> Program:
-        def of_all(x: Any) -> AnyVector:
-            return jnp.concatenate([jnp.zeros(0, x.dtype), *(part(site) for site in model.data(x))])
-
-        return trace(of_all, position)[0]
-
-    residuals = program(lambda site: site.residuals)
-    sizes = tuple(site.residuals.size for site in jax.eval_shape(lambda x: model.data(x), position))
+def _data_programs(
+    sites: Callable[[Any], Sites], position: jax.ShapeDtypeStruct
+) -> tuple[Program, Program, tuple[int, ...]]:
+    """Residuals and log likelihoods of all observed variables, and how many residuals each has."""
+    residuals, _ = trace(lambda x: _in_a_row([rows for rows, _ in sites(x)], x), position)
+    sizes = tuple(rows.size for rows, _ in jax.eval_shape(sites, position))
     if not forward_differentiable(residuals, position):
-        residuals, sizes = program(lambda site: site.residuals[:0]), (0,) * len(sizes)
-    log_likelihoods = program(lambda site: site.log_likelihood[None])
-    precisions = program(lambda site: site.precision[None])
-    return DataPrograms(residuals, log_likelihoods, precisions), sizes
+        residuals, _ = trace(lambda x: jnp.zeros(0, x.dtype), position)
+        sizes = (0,) * len(sizes)
+    log_likelihoods, _ = trace(lambda x: _in_a_row([value[None] for _, value in sites(x)], x), position)
+    return residuals, log_likelihoods, sizes
+
+
+def _in_a_row(parts: list[Any], position: Vector) -> AnyVector:
+    return jnp.concatenate([jnp.zeros(0, position.dtype), *parts])
 
 
 def forward_differentiable(function: Callable[[Any], Any], position: jax.ShapeDtypeStruct) -> bool:

@@ -31,5 +31,8 @@ class ModelResiduals:
     unbounded: np.ndarray | None = None
     """Whether each coordinate is a variable's own value, rather than the logarithm or the like of a bounded one; None
     where all of them are."""
+    has_own_likelihood: bool = True
+    """Whether log likelihoods are computed apart from the prior. What a log density leaves beside latent residuals is
+    not: its program knows these too, and linear predictors cannot be read off it."""
     source: str = ""
     """Where the residuals are from, for `sample` to say, if not from the model itself."""

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.program.constants import in_numpy
+from mongepatch.program.program import apply_operation
 
 _CALLS = {"jit", "pjit", "closed_call", "core_call", "checkpoint", "remat", "remat2"}
 """Operations that do nothing but evaluate an inner program."""
@@ -145,7 +146,7 @@ class Graph:
             return self.call(equation.params.get("jaxpr", equation.params.get("call_jaxpr")), inputs)
         if equation.primitive.multiple_results:
             params = equation.params | (_loop_counts(equation) if name == "scan" else {})
-            whole = self.make(name, inputs, (), _bound(equation), float, **params)
+            whole = self.make(name, inputs, (), _computed(equation), float, **params)
             results = [self.item(whole, number, aval) for number, aval in enumerate(avals)]
             if name in _CUSTOM:
                 inner = equation.params.get("call_jaxpr", equation.params.get("fun_jaxpr"))
@@ -188,7 +189,7 @@ class Graph:
                 return self.square(first)
             if name == "square":
                 return self.square(first)
-        return self.make(name, inputs, aval.shape, _bound(equation), aval.dtype, **params)
+        return self.make(name, inputs, aval.shape, _computed(equation), aval.dtype, **params)
 
     def square(self, operand: Expression) -> Expression:
         """u²."""
@@ -254,13 +255,10 @@ def _loop_counts(equation: Any) -> dict[str, int]:
     return {"num_consts": count(equation.invars, body.invars) - carried, "num_carry": carried}
 
 
-def _bound(equation: Any) -> Callable[..., Any]:
-    primitive, params = equation.primitive, equation.params
-
+def _computed(equation: Any) -> Callable[..., Any]:
     def compute(*values: Any) -> Any:
-        bound = primitive.get_bind_params(params)
-        functions, named = bound if isinstance(bound, tuple) else ((), bound)  # versions of JAX differ
-        return primitive.bind(*functions, *values, **named)
+        results = apply_operation(equation, values)
+        return results if equation.primitive.multiple_results else results[0]
 
     return compute
 
