@@ -153,6 +153,15 @@ def test_a_random_walk_takes_as_many_levels_as_its_length_has_halves():
     assert len(elimination.core) == 0
 
 
+def test_a_nearly_full_matrix_is_left_to_lapack_as_a_whole():
+    """Two kinds of 15 coordinates, of which one is neighbour to all: levels would go on with the other."""
+    matrix = np.ones((30, 30), bool)
+    matrix[15:, 15:] = np.eye(15)
+    elimination = Elimination(Pattern.from_dense(matrix))
+    assert not elimination.levels
+    assert len(elimination.core) == 30
+
+
 def test_entries_in_another_order_are_found():
     pattern = Pattern.from_dense(arrow(6, 2))
     elimination = Elimination(pattern)

@@ -15,8 +15,8 @@ from mongepatch.sparse.colouring import colour
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import Sums, take
 
-_MOST_DENSE = 128
-"""Predictors and inner coordinates up to which dense products are used where data couples predictors."""
+_SPARSE = 1 / 64
+"""Fraction of the products of dense W and J from which on they are multiplied as dense matrices."""
 
 
 class PredictorPlan:
@@ -33,7 +33,9 @@ class PredictorPlan:
         self._pattern, self._information = pattern, information
         self._colouring = colour(pattern)
         self._wanted = rows * pattern.shape[1] + columns
-        self._is_dense = max(pattern.shape) <= _MOST_DENSE and len(information) > pattern.shape[0]
+        terms = int(np.diff(pattern.row_starts)[information.columns].sum())
+        couples = len(information) > pattern.shape[0]
+        self._is_dense = couples and terms >= _SPARSE * pattern.shape[0] ** 2 * pattern.shape[1]
         if not self._is_dense:
             self._plan_sums(rows, columns)
 

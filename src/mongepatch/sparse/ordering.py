@@ -14,6 +14,10 @@ _MANY_NEIGHBOURS = 32
 """Neighbours above which those that are neighbours of each other are not counted."""
 
 
+_FULL, _MOST_FULL = 0.6, 64
+"""Fraction of pairs that are neighbours, from which on the rest is left to LAPACK; and its most coordinates. Crossed
+effects whose means are coupled take half of the time so, and a third of the compilation."""
+
 _SMALL_ENOUGH = 32
 """Coordinates up to which the end of a long chain is left to LAPACK, although levels would go on."""
 
@@ -108,6 +112,8 @@ def _independent(graph: list[set[int]], left: list[int]) -> list[int]:
 
     Eliminating a coordinate makes neighbours of all its neighbours: those go first that make few new ones.
     """
+    if SMALL < len(left) <= _MOST_FULL and sum(len(graph[i]) for i in left) > _FULL * len(left) ** 2:
+        return []
     fill = {i: _fill(graph, i) for i in left}
     most = 2 * min(fill.values()) + _LITTLE_FILL
     few = _without_neighbours(graph, [i for i in left if fill[i] <= most])
