@@ -112,6 +112,27 @@ def test_counts_have_averages_of_their_information():
     np.testing.assert_allclose(information.vector[0], np.mean(vectors, axis=0), rtol=1e-8, atol=1e-9)
 
 
+def test_information_of_many_coupled_coordinates_counts_one_by_one():
+    """The mean that it implies, b = Aθ + ∇ log p, is with the same A, or it would be far from the draws."""
+
+    def model():
+        tau = numpyro.sample("tau", dist.HalfNormal(1).expand([20]).to_event(1))
+        beta = numpyro.sample("beta", dist.Normal(0, tau).to_event(1))
+        numpyro.sample("y", dist.Normal(design @ beta, 1.0), obs=design[:, 0])
+
+    design = np.random.default_rng(5).normal(size=(30, 20)) + 1.0
+    target = mp.from_numpyro(model)
+    found = whitening(target)
+    plan = found.initial.plan
+    assert not plan.couples_data
+    positions = random_positions(target, 3, count=64)
+    information = information_at(found, positions)
+    squares, beta = (design**2).sum(axis=0), np.asarray(positions)[:, plan.inner].mean(axis=0)
+    np.testing.assert_allclose(dense(plan, information.matrix[0]), np.diag(squares), atol=1e-8)
+    slopes = design.T @ (design[:, 0] - design @ beta)
+    np.testing.assert_allclose(information.vector[0], squares * beta + slopes, rtol=1e-8)
+
+
 OBSERVED, ERRORS = np.array([0.3, -1.0, 2.0, 0.7]), np.array([0.5, 1.0, 2.0, 4.0])
 
 

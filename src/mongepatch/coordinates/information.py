@@ -133,16 +133,18 @@ def _averages(
     """Entries of A, and b, of one observed variable."""
     if not len(rows):
         return _averages_of_slopes(terms, plan)
-    draws, size = terms.theta.shape
+    (draws, size), slopes = terms.theta.shape, terms.slopes.mean(axis=0)
+    at = plan.information_rows, plan.information_columns
+    if not plan.couples_data:  # b must suit the A that is used, or the mean of θ would be far off
+        squares = terms.jacobian**2
+        diagonal = np.bincount(columns, squares.mean(axis=0), size)
+        along = np.bincount(columns, (squares * terms.theta[:, columns]).mean(axis=0), size)
+        return np.where(at[0] == at[1], diagonal[at[0]], 0.0), along + slopes
     _, first, number = np.unique(rows, return_index=True, return_inverse=True)  # rows are sorted
     along = np.add.reduceat(terms.jacobian * terms.theta[:, columns], first, axis=1)  # Jθ
     back = np.bincount(columns, (terms.jacobian * along[:, number]).mean(axis=0), size)
     matrix = _gram(terms.jacobian, rows, columns, (num_rows, size)) / draws
-    at = plan.information_rows, plan.information_columns
-    entries = matrix[at]
-    if not plan.couples_data:
-        entries = np.where(at[0] == at[1], entries, 0.0)
-    return np.asarray(entries).ravel(), back + terms.slopes.mean(axis=0)
+    return np.asarray(matrix[at]).ravel(), back + slopes
 
 
 def _gram(values: np.ndarray, rows: np.ndarray, columns: np.ndarray, shape: tuple[int, int]) -> Any:
