@@ -60,8 +60,8 @@ def non_centred_groups():
 
 def non_centred_regression():
     tau, sigma = numpyro.sample("tau", dist.HalfNormal(1)), numpyro.sample("sigma", dist.HalfNormal(1))
-    z = numpyro.sample("z", dist.Normal(0, 1).expand([6]).to_event(1))
-    numpyro.sample("y", dist.Normal(X[:, :6] @ (tau * z), sigma), obs=X[:, 7])
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([16]).to_event(1))
+    numpyro.sample("y", dist.Normal(X[:, :16] @ (tau * z), sigma), obs=X[:, 17])
 
 
 ALGEBRAS = {

@@ -75,6 +75,15 @@ def test_they_are_the_smallest_arrays_between_inner_coordinates_and_data(model):
     np.testing.assert_allclose(found.data.log_likelihoods(jnp.concatenate([eta, other])), expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("model", [centred, product_of_two_effects], ids=lambda model: model.__name__)
-def test_there_are_none_where_they_would_not_change_with_scales_or_are_not_affine(model):
+def walk_as_a_sum_of_steps():
+    tau = numpyro.sample("tau", dist.HalfNormal(1))
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([100]).to_event(1))
+    numpyro.sample("y", dist.Normal(jnp.cumsum(tau * z), 1), obs=np.zeros(100))
+
+
+WITHOUT = [centred, product_of_two_effects, walk_as_a_sum_of_steps]
+
+
+@pytest.mark.parametrize("model", WITHOUT, ids=lambda model: model.__name__)
+def test_there_are_none_where_they_do_not_change_with_scales_or_are_not_affine_or_couple_too_many(model):
     assert inner_of(model)[1].data.predictors is None

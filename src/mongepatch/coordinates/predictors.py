@@ -15,8 +15,9 @@ from mongepatch.sparse.colouring import colour
 from mongepatch.sparse.pattern import Pattern
 from mongepatch.sparse.sums import Sums, take
 
-_SPARSE = 1 / 64
-"""Fraction of the products of dense W and J from which on they are multiplied as dense matrices."""
+_FEW_TERMS, _SPARSE = 200, 1 / 64
+"""Products in Jᵀ(WJ) up to which sparse sums are always fast enough, and the fraction of those of dense matrices from
+which on dense ones are multiplied."""
 
 
 class PredictorPlan:
@@ -33,16 +34,15 @@ class PredictorPlan:
         self._pattern, self._information = pattern, information
         self._colouring = colour(pattern)
         self._wanted = rows * pattern.shape[1] + columns
-        terms = int(np.diff(pattern.row_starts)[information.columns].sum())
-        couples = len(information) > pattern.shape[0]
-        self._is_dense = couples and terms >= _SPARSE * pattern.shape[0] ** 2 * pattern.shape[1]
+        product = information.times(pattern)  # WJ
+        terms = int((np.diff(pattern.row_starts) * np.diff(product.row_starts)).sum())
+        self._is_dense = terms > max(_FEW_TERMS, _SPARSE * pattern.shape[0] * pattern.shape[1] ** 2)
         if not self._is_dense:
-            self._plan_sums(rows, columns)
+            self._plan_sums(product)
 
-    def _plan_sums(self, rows: np.ndarray, columns: np.ndarray) -> None:
+    def _plan_sums(self, product: Pattern) -> None:
         of_j, of_w, index = self._pattern, self._information, self._colouring.index
         count, size = of_j.shape
-        product = of_w.times(of_j)  # WJ
         entry, other = _matches(of_w.columns, of_j)
         keys = product.rows.astype(int) * size + product.columns  # sorted
         place = np.searchsorted(keys, of_w.rows[entry].astype(int) * size + of_j.columns[other])
@@ -52,7 +52,7 @@ class PredictorPlan:
         wanted = of_j.columns[entry].astype(int) * size + product.columns[other]
         at = order[np.minimum(np.searchsorted(self._wanted, wanted, sorter=order), len(order) - 1)]
         inside = self._wanted[at] == wanted
-        self._entries = Sums(len(rows), _by_result(at[inside], index[entry[inside]], other[inside]))
+        self._entries = Sums(len(self._wanted), _by_result(at[inside], index[entry[inside]], other[inside]))
         self._back = Sums(size, _by_result(of_j.columns.astype(int), index, of_j.rows.astype(int)))
         self._along = Sums(count, _by_result(of_w.rows.astype(int), np.arange(len(of_w)), of_w.columns.astype(int)))
 

@@ -25,6 +25,10 @@ from mongepatch.targets.layout import Layout
 from mongepatch.targets.predictors import linear_predictors
 from mongepatch.targets.residuals import ModelResiduals
 
+_FEW_PAIRS, _PAIRS_OF_EACH = 64**3, 64
+"""Pairs of coordinates that predictors may couple, in all and for each coordinate. A random walk as a sum of steps
+couples each step with each: the algebra of that would take far longer than the walk."""
+
 
 class DataPrograms(NamedTuple):
     """The observed variables of a model as programs. A pytree."""
@@ -137,7 +141,7 @@ class _Predictors(NamedTuple):
 def _predictors(
     model: ModelResiduals, position: jax.ShapeDtypeStruct, independent: np.ndarray, scales: np.ndarray
 ) -> _Predictors | None:
-    """Those that change with other coordinates; None where they do not, or there are none."""
+    """Those that change with other coordinates; None where they do not, there are none, or they couple too many."""
     program = written_out(lambda x: _sites(model, x), position)
     variables, affine_in = linear_predictors(program, independent, scales)
     if not variables:
@@ -146,7 +150,11 @@ def _predictors(
     interactions = interaction_pattern(parts.head, position.size)
     if not (affine_in[interactions.rows] & ~affine_in[interactions.columns]).any():
         return None
-    return _Predictors(parts, jacobian_pattern(parts.head, position.size), affine_in)
+    pattern = jacobian_pattern(parts.head, position.size)
+    pairs = int((np.diff(pattern.of_columns(np.flatnonzero(affine_in)).row_starts) ** 2).sum())
+    if pairs > max(_FEW_PAIRS, _PAIRS_OF_EACH * int(affine_in.sum())):
+        return None
+    return _Predictors(parts, pattern, affine_in)
 
 
 def _empty(residuals: Program, dimension: int) -> Pattern:
