@@ -153,6 +153,17 @@ def test_a_horseshoe_is_whitened():
     assert whitening(horseshoe, HORSESHOE_INIT).words.startswith("beta given log_lam and log_tau, whitened")
 
 
+def test_a_hierarchy_that_is_written_non_centred_is_whitened_by_its_predictors():
+    def logistic(p):
+        predictor = (p["mu"] + jnp.exp(p["log_tau"]) * p["z"])[jnp.arange(20) % 5]
+        prior = norm.logpdf(p["mu"]) + norm.logpdf(p["log_tau"]) + norm.logpdf(p["z"]).sum()
+        return prior + jnp.where(LABELS[:20], predictor, 0.0).sum() - jnp.logaddexp(0.0, predictor).sum()
+
+    found = whitening(logistic, {"mu": 0.0, "log_tau": 0.0, "z": jnp.zeros(5)})
+    assert found.words.startswith("mu and z given log_tau, whitened")
+    assert found.data.predictors.shape == (5,)
+
+
 def test_densities_without_hierarchy_are_sampled_as_they_were():
     def regression(x):
         return -0.5 * x @ x - jnp.logaddexp(0.0, x * EFFECTS[:3]).sum()

@@ -177,26 +177,32 @@ def _model(reading: Reading, position: jax.ShapeDtypeStruct) -> tuple[ModelResid
         if one.block.has_scale and one.count > len(one.columns) and np.isin(one.columns, others).all():
             latent.remove(one)
             data.append(one)
-    inner = _inner(latent, data, position)
+    # What is left may know inner coordinates by linear predictors, and so be the reason that they are inner.
+    inner = _inner(latent, data, position, reading.rest)
     data = [one for one in data if np.isin(one.columns, inner).any()]
     rest, _ = trace(lambda x: reading.rest(x)[None], position)
     rest_matters = np.isin(jacobian_pattern(rest, position.size).columns, inner).any()
+    return _as_model(latent, data, reading.rest if rest_matters else None), bool(len(inner))
+
+
+def _as_model(latent: list[_Candidate], data: list[_Candidate], rest: LogDensity | None) -> ModelResiduals:
+    """The residuals of blocks, with what they leave of the log density as one more observed variable."""
 
     def sites(x: Vector) -> tuple[DataSite, ...]:
         known = tuple(one.site(x) for one in data)
-        if not rest_matters:
+        if rest is None:
             return known
-        return (*known, DataSite(jnp.zeros(0, x.dtype), reading.rest(x), jnp.ones((), x.dtype)))
+        return (*known, DataSite(jnp.zeros(0, x.dtype), rest(x), jnp.ones((), x.dtype)))
 
     blocks = [one.block for one in latent]
-    return ModelResiduals(lambda x: _all(blocks, x), sites, source=SOURCE), bool(len(inner))
+    return ModelResiduals(lambda x: _all(blocks, x), sites, source=SOURCE)
 
 
-def _inner(latent: list[_Candidate], data: list[_Candidate], position: jax.ShapeDtypeStruct) -> np.ndarray:
+def _inner(
+    latent: list[_Candidate], data: list[_Candidate], position: jax.ShapeDtypeStruct, rest: LogDensity | None = None
+) -> np.ndarray:
     """The coordinates that would be inner with these residuals."""
-    blocks = [one.block for one in latent]
-    model = ModelResiduals(lambda x: _all(blocks, x), lambda x: tuple(one.site(x) for one in data))
-    return inner_coordinates(model, position).inner
+    return inner_coordinates(_as_model(latent, data, rest), position).inner
 
 
 def _shape(block: ResidualBlock) -> str:

@@ -85,7 +85,9 @@ def read_squares(program: Program) -> Reading:
     position = graph.input(variable.aval.shape, variable.aval.dtype)
     try:
         (result,) = graph.inline(program.jaxpr, [*map(graph.constant, program.data), position])
-        found = walk(graph, result, graph.constant(np.asarray(1.0, result.dtype)))
+        one = graph.constant(np.asarray(1.0, result.dtype))
+        # What leads to no residual is left whole, as the program has it: linear predictors are read off it later.
+        found = walk(graph, result, one, walk(graph, result, one).leading)
     except RecursionError:  # thousands of operations in a row
         return Reading((), (), position)
     blocks = [block for block in found.blocks if block.residual.depends and block.residual.size]

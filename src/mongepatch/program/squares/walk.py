@@ -6,7 +6,7 @@ knows, such as a square with a negative coefficient, it takes a block of residua
 """
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, NamedTuple
 
 import jax
@@ -35,15 +35,20 @@ class Walk(NamedTuple):
     blocks: list[Block]
     rest: list[tuple[Expression, Expression]]
     """What was left out: arrays that depend on the position, and their coefficients."""
+    leading: set[Expression]
+    """Arrays on the way to those at which blocks were taken, these included."""
 
 
 Operands = list[tuple[Expression, Expression]]
 """Arrays and the coefficients by which they enter."""
 
 
-def walk(graph: Graph, result: Expression, coefficient: Expression) -> Walk:
-    """The residuals in c·result."""
-    found = Walk([], [])
+def walk(
+    graph: Graph, result: Expression, coefficient: Expression, leading: Collection[Expression] | None = None
+) -> Walk:
+    """The residuals in c·result; where `leading` is given, nothing else is looked into."""
+    found = Walk([], [], set())
+    came_from: dict[Expression, list[Expression]] = {}
     pending = {result: coefficient}
     order = [(-result.number, result)]
     while order:
@@ -51,13 +56,22 @@ def walk(graph: Graph, result: Expression, coefficient: Expression) -> Walk:
         c = pending.pop(expression, None)
         if c is None or not expression.depends:
             continue
+        if leading is not None and expression not in leading:
+            found.rest.append((expression, c))
+            continue
         operands = _step(graph, expression, c, found)
         for operand, own in operands:
+            came_from.setdefault(operand, []).append(expression)
             if operand in pending:
                 pending[operand] = add(graph, pending[operand], own)
             else:
                 pending[operand] = own
                 heapq.heappush(order, (-operand.number, operand))
+    ways = list(found.leading)
+    while ways:
+        before = [way for way in came_from.get(ways.pop(), []) if way not in found.leading]
+        found.leading.update(before)
+        ways.extend(before)
     return found
 
 
@@ -70,9 +84,11 @@ def _step(graph: Graph, expression: Expression, c: Expression, found: Walk) -> O
             if loop is not None:
                 found.blocks.extend(loop.blocks)
                 found.rest.extend(loop.rest)
+                found.leading.add(expression)
                 return loop.operands
         if blocks is not None:
             found.blocks.extend(blocks)
+            found.leading.add(expression)
             return []
         rule = _RULES.get(expression.name)
         if expression.inside is not None:
