@@ -12,10 +12,10 @@ from mongepatch.paper.console import print_table
 from mongepatch.paper.quiet import sample_quietly
 from mongepatch.sampling.diagnostics import smallest_ess_of_run
 from mongepatch.trajectories import Static
-from mongepatch.warmup.options import JITTER
 
 PROBLEMS = ("schools", "softplus-10", "groups-100", "slopes")
 LENGTHS = (12, 20, 28)
+JITTER = 1.0
 
 
 class RunEfficiency(NamedTuple):

@@ -1,8 +1,11 @@
 """How many programs a first call compiles: each takes time before there is any draw."""
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro
 import numpyro.distributions as dist
+import pytest
 
 import mongepatch as mp
 from mongepatch.sampling import run
@@ -24,6 +27,28 @@ def test_an_automatic_call_compiles_few_programs(compiled_programs):
     assert 10 < len(compiled_programs) <= 20, compiled_programs
     samplers = [name for name in compiled_programs if "run_in_lockstep" in name]
     assert len(samplers) == 1  # compiled ahead, and found when it is needed
+
+
+def slopes(x, y):
+    tau = numpyro.sample("tau", dist.HalfNormal(1).expand([2]).to_event(1))
+    factor = numpyro.sample("factor", dist.LKJCholesky(2, 2.0))
+    with numpyro.plate("group", 4):
+        effects = numpyro.sample("effects", dist.MultivariateNormal(0.0, scale_tril=tau[:, None] * factor))
+    numpyro.sample("y", dist.Normal(effects[:, :1] + effects[:, 1:] * x, 1.0).to_event(2), obs=y)
+
+
+def test_a_model_is_built_without_any_program(compiled_programs):
+    target = mp.from_numpyro(slopes, np.linspace(-1, 1, 5), np.zeros((4, 5)))
+    jax.eval_shape(jax.grad(target.logdensity), jax.ShapeDtypeStruct((target.dimension,), float))
+    assert compiled_programs == []
+
+
+def test_arguments_that_are_numbers_are_validated_beside_traced_ones():
+    def model():
+        numpyro.sample("y", dist.Normal(numpyro.sample("x", dist.Normal(0, 1)), -1.0), obs=0.0)
+
+    with pytest.raises(mp.ModelError, match="invalid scale parameter"):
+        mp.from_numpyro(model)
 
 
 def test_both_samplers_of_a_regression_are_compiled_ahead(compiled_programs, monkeypatch):

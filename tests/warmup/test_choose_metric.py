@@ -1,6 +1,7 @@
 """Warm-up and the patch of a model's residuals: when it is taken, with which constants, and that it is right."""
 
 import functools
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,7 @@ from scipy.stats import kstest, norm
 import mongepatch as mp
 from mongepatch._auto import ToBeFound
 from mongepatch.metrics.inverse_mass import Diagonal
+from mongepatch.warmup import choose_metric
 from mongepatch.warmup.inverse_mass import variances
 
 pytestmark = pytest.mark.usefixtures("optimized")  # these draw for longer than they compile
@@ -169,5 +171,43 @@ def test_chains_that_have_only_been_at_the_door_of_a_neck_get_the_patch_too():
         with numpyro.plate("observation", len(y)):
             numpyro.sample("y", dist.Normal(theta[group], sigma), obs=y)
 
-    tree = quiet(mp.from_numpyro(model), draws=100, seed=0)
+    tree = quiet(mp.from_numpyro(model), whiten=False, draws=100, seed=0)
     assert tree["posterior"].attrs["metric"] == "Patch"
+
+
+def test_curvature_that_merely_varies_gets_shorter_steps_and_no_patch():
+    """One x ~ N(0, eᵛ) and v ~ N(0, 1): NUTS with short steps is right there, and a patch would cost compilation."""
+
+    def residuals(x):
+        return jnp.stack([x[0], x[1] * jnp.exp(-0.5 * x[0])])
+
+    def density(x):
+        return -0.5 * (residuals(x) ** 2).sum() - 0.5 * x[0]
+
+    tree = quiet(density, jnp.zeros(2), residuals=residuals, whiten=False, draws=1000)
+    attrs = tree["posterior"].attrs
+    assert attrs["metric"] == "Euclidean"
+    assert "hardly any trajectory diverged in warm-up with shorter steps; trajectory NUTS" in attrs["chosen"]
+    assert float(tree["sample_stats"]["acceptance_rate"].mean()) > 0.85  # nearer to 0.9 than to 0.8
+    squares = np.asarray(tree["posterior"]["x"][..., 0]) ** 2
+    error = float(array_stats.mcse(squares, chain_axis=0, draw_axis=1, method="mean"))
+    assert abs(squares.mean() - 1.0) < 4.0 * error
+
+
+def trial(diverging=0.0, bfmi=1.0):
+    return SimpleNamespace(diverging_fraction=diverging, diverges=diverging > 0.002, bfmi=bfmi)
+
+
+@pytest.mark.parametrize(
+    ("seen", "unstable", "needed"),
+    [
+        (trial(), 0.0, False),
+        (trial(diverging=0.005), 0.0, False),  # a few, with short steps
+        (trial(diverging=0.02), 0.0, True),
+        (trial(), 0.02, True),
+        (trial(bfmi=0.1), 0.0, True),  # chains that never entered a neck look fine otherwise
+    ],
+)
+def test_a_patch_is_tried_on_evidence(seen, unstable, needed, monkeypatch):
+    monkeypatch.setattr(choose_metric, "recent_unstable_fraction", lambda _: unstable)
+    assert choose_metric._needs_patch(None, seen) is needed

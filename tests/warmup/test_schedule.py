@@ -85,7 +85,7 @@ def test_the_climb_goes_to_the_better_side(best, start):
 
     def attempt(value):
         tried.append(value)
-        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best), 1.0)
+        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best), 1.0, 1.0)
 
     found = hill_climb(range(10), start, attempt, 20)
     assert found.step_size == best

@@ -22,7 +22,7 @@ from mongepatch.warmup.curvature import (
 )
 from mongepatch.warmup.efficiency import MIN_BFMI, TrialStatistics, run_trial
 from mongepatch.warmup.inverse_mass import variances
-from mongepatch.warmup.options import JITTER, ToFind, policy_of
+from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
 from mongepatch.warmup.state import WarmupState
 
@@ -41,14 +41,66 @@ PATCH_ALPHAS = (16.0, 4.0, 2.0)
 """Values of a patch's α that are tried, besides 1. At 16 M hardly counts any more, and more α gains nothing."""
 _MIN_STEP_RATIO = 0.5
 """How long, relative to the step at α = 1, a step must stay."""
-_PATCH_STIFF, _PATCH_VARIATION = 2.0, 2.0
-"""Curvature in the scale of M, and its ratio between stiff and soft places, from which a patch is tried. Regressions
-stay below 2; a hierarchy with a hundred groups, of which NUTS sees a part, has 10 and 2.8."""
-_MAX_WHITENED_DIVERGING = 0.02
-"""Fraction of divergent trajectories in whitened coordinates from which a patch is tried, whose steps are dear."""
+_STIFF, _VARIATION = 5.0, 2.0
+"""Curvature in the scale of M, and its ratio between stiff and soft places, from which steps must be shorter than most
+places need. Regressions stay below 2, and kernels of Gaussian processes below 4."""
+_CALM_UNSTABLE_FRACTION = 0.001
+"""Fraction of draws with unstable steps from which steps must be shorter."""
+_MAX_STAYING_DIVERGING, _MAX_WHITENED_DIVERGING = 0.01, 0.02
+"""Fraction of trajectories that diverge with short steps, and in whitened coordinates, from which a patch is tried,
+whose steps are dear."""
+_SEVERE_FRACTION = 0.05
+"""Fraction of divergent trajectories, or of draws with unstable steps, that no shorter step would mend."""
 _PATCH_GAIN = 2.0
 """How many times the effective draws per second a patch must make where the Euclidean metric is not in trouble: static
 trajectories, which are looked for later, may still double what that one makes."""
+
+
+def take_care(
+    state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int, trial_draws: int
+) -> TrialStatistics:
+    """Shorten steps where some places are too stiff for those of the others; return a trial of these, or `seen`.
+
+    A constant metric with shorter steps is enough for most posteriors whose curvature varies, and compiles nothing.
+    What stays in trouble with them, or is in such trouble that they would not help, is for `choose_metric`.
+    """
+    may_be_patch = to_find.metric and to_find.residuals is not None and not state.is_whitened
+    if not may_be_patch or _is_severe(state, seen) or not _needs_care(state, seen):
+        return seen
+    state.set_target_acceptance(CAREFUL_ACCEPTANCE)
+    state.run(draws)
+    state.finish_step_size()
+    return run_trial(state, trial_draws)._replace(is_careful=True)
+
+
+def _is_severe(state: WarmupState, seen: TrialStatistics) -> bool:
+    """Whether chains are in trouble that shorter steps would not mend.
+
+    A low BFMI counts: the energy changes slowly where the density has a neck, which chains may never have entered.
+    """
+    trouble = max(seen.diverging_fraction, recent_unstable_fraction(state))
+    return seen.bfmi < MIN_BFMI or trouble > _SEVERE_FRACTION
+
+
+def _needs_care(state: WarmupState, seen: TrialStatistics) -> bool:
+    """Whether some places are too stiff for the steps that suit the others."""
+    if seen.diverges or recent_unstable_fraction(state) > _CALM_UNSTABLE_FRACTION:
+        return True
+    metric: Any = state.tuning.metric
+    rows, density = state.recent_positions(), state.runner.density
+    if not twice_differentiable(density, rows[0]):
+        return False
+    found = curvature_of(rows, density, metric.inverse_mass)
+    return found.largest > _STIFF and found.variation > _VARIATION
+
+
+def _needs_patch(state: WarmupState, seen: TrialStatistics) -> bool:
+    """Whether a constant metric may be wrong, with steps as short as they are now."""
+    return (
+        _is_severe(state, seen)
+        or seen.diverging_fraction > _MAX_STAYING_DIVERGING
+        or recent_unstable_fraction(state) > MAX_UNSTABLE_FRACTION
+    )
 
 
 def choose_metric(
@@ -59,9 +111,10 @@ def choose_metric(
         if to_find.alpha:
             return f"{to_find.whitening.words}; {_try_monge(state)}"
         return _choose_coordinates(state, to_find, seen, trial_draws, alpha_draws)
-    may_be_patch = to_find.metric and to_find.residuals is not None
     left_out = ""
-    if may_be_patch and (seen.diverges or seen.too_slow_to_tell or _curvature_varies(state)):
+    if to_find.metric and to_find.residuals is not None:
+        if not _needs_patch(state, seen):
+            return f"metric Euclidean: {_no_need(seen)}"
         to_find = _planned(state, to_find)
         left_out = _left_out(state, to_find, seen, trial_draws)
         reason = f"metric Euclidean: {left_out}" if left_out else _try_patch(state, to_find, seen, trial_draws)
@@ -74,14 +127,15 @@ def choose_metric(
     if isinstance(state.tuning.metric, Patch):
         return f"metric Patch, {_choose_patch_alpha(state, alpha_draws)}"
     if not to_find.alpha and not seen.diverges:
-        return f"metric Euclidean: {_no_divergence(seen)}"
+        return f"metric Euclidean: {_no_need(seen)}"
     return "; ".join(filter(None, [left_out, _try_monge(state)]))
 
 
-def _no_divergence(seen: TrialStatistics) -> str:
+def _no_need(seen: TrialStatistics) -> str:
     """That there is no reason for another metric; what is said after the run must not contradict it."""
+    steps = " with shorter steps" if seen.is_careful else ""
     slow = f", though the energy changes slowly (BFMI {seen.bfmi:.2f})" if seen.bfmi < MIN_BFMI else ""
-    return f"hardly any trajectory diverged in warm-up{slow}"
+    return f"hardly any trajectory diverged in warm-up{steps}{slow}"
 
 
 def _choose_coordinates(
@@ -151,7 +205,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     policy = policy_of(patch)
     if state.is_whitened:
         state.change_coordinates(density.density)
-    trajectory: Any = Static(policy.first_length, JITTER) if to_find.trajectory else tuning.trajectory
+    trajectory: Any = Static(policy.first_length, policy.jitter) if to_find.trajectory else tuning.trajectory
     state.set_target_acceptance(policy.target_acceptance)
     state.change(tuning._replace(metric=patch, trajectory=trajectory))
     adapt_step_size_and_mass(state, to_find, draws)
@@ -222,13 +276,3 @@ def _choose_patch_alpha(state: WarmupState, draws: int) -> str:
             return f"α = {alpha:g}"
     state.change(first, step_at_one)
     return "α = 1"
-
-
-def _curvature_varies(state: WarmupState) -> bool:
-    """Whether some places are far stiffer than others, which no constant M can follow."""
-    metric: Any = state.tuning.metric
-    rows, density = state.recent_positions(), state.runner.density
-    if not twice_differentiable(density, rows[0]):
-        return False
-    found = curvature_of(rows, density, metric.inverse_mass)
-    return found.largest > _PATCH_STIFF and found.variation > _PATCH_VARIATION

@@ -1,6 +1,7 @@
 """How efficient some tuning parameters are: effective draws for their cost, estimated from a few draws."""
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -37,7 +38,9 @@ class Trial(NamedTuple):
     ess_per_gradient: float
     """Effective draws for each gradient-equivalent that all chains together waited for."""
     ess_per_draw: float
-    """Effective draws for each draw, at most 1."""
+    """Effective draws for each draw, at most 1: of the lower quarter of parameters and their squares."""
+    least_per_draw: float
+    """The same of the parameter or square that has the fewest."""
 
 
 class TrialStatistics(NamedTuple):
@@ -46,6 +49,8 @@ class TrialStatistics(NamedTuple):
     record: Record
     seconds: float
     """How long they took, compilation excluded."""
+    is_careful: bool = False
+    """Whether steps were shortened for places that are stiffer than most."""
 
     @property
     def diverging_fraction(self) -> float:
@@ -78,6 +83,11 @@ class TrialStatistics(NamedTuple):
         return ess_per_draw(self.record)
 
     @property
+    def least_per_draw(self) -> float:
+        """The same of the parameter or square that has the fewest."""
+        return least_per_draw(self.record)
+
+    @property
     def ess_per_second(self) -> float:
         """Effective draws per second; 0 where there are too few to tell."""
         size = _effective_size(self.record)
@@ -98,7 +108,7 @@ def try_tuning(state: WarmupState, tuning: Tuning, draws: int) -> Trial:
     state.run(search)
     state.finish_step_size()
     record = state.run(max(1, draws - search))
-    return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record))
+    return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record), least_per_draw(record))
 
 
 def smallest_bfmi(energy: np.ndarray) -> float:
@@ -135,6 +145,12 @@ def ess_per_draw(record: Record) -> float:
     return min(float(np.quantile(sizes, 0.25)) / (chains * draws), 1.0)
 
 
+def least_per_draw(record: Record) -> float:
+    """The same of the parameter or square that has the fewest; 0 where one does not move."""
+    chains, draws, _ = record.position.shape
+    return _effective_size(record) / (chains * draws)
+
+
 def _effective_size(record: Record) -> float:
     """The smallest effective size over parameters and their squares; 0 where one does not move.
 
@@ -149,13 +165,19 @@ def _some_parameters(record: Record) -> np.ndarray:
     return record.position[..., :: -(-record.position.shape[-1] // _MAX_PARAMETERS)]
 
 
-def hill_climb(values: Sequence[T], start: int, evaluate: Callable[[T], Trial], trials: int) -> Trial:
+def hill_climb(
+    values: Sequence[T],
+    start: int,
+    evaluate: Callable[[T], Trial],
+    trials: int,
+    score: Callable[[Trial], float] = attrgetter("ess_per_gradient"),
+) -> Trial:
     """The best of a few values in a row: try one and its neighbours, and go on to the better side."""
     tried = {start: evaluate(values[start])}
     while len(tried) < trials:
-        best = max(tried, key=lambda i: tried[i].ess_per_gradient)
+        best = max(tried, key=lambda i: score(tried[i]))
         fresh = [i for i in (best - 1, best + 1) if 0 <= i < len(values) and i not in tried]
         if not fresh:
             break
         tried[fresh[0]] = evaluate(values[fresh[0]])
-    return max(tried.values(), key=lambda trial: trial.ess_per_gradient)
+    return max(tried.values(), key=score)

@@ -23,9 +23,7 @@ KernelName: TypeAlias = Literal["lmc", "rmhmc", "explicit-rmhmc", "mmala"]
 ResidualMap: TypeAlias = Callable[[Vector], AnyVector]
 
 CAREFUL_ACCEPTANCE = 0.9
-"""The acceptance rate to adapt to where trajectories diverge and no other metric is chosen."""
-JITTER = 1.0
-"""The number of steps is drawn from 1 … longest, so that no direction's period is met for long."""
+"""The acceptance rate to adapt to where some places are too stiff for usual steps, and no other metric is chosen."""
 
 KERNELS: dict[str, Callable[[], Kernel]] = {kind.name: kind for kind in (LMC, RMHMC, ExplicitRMHMC, MMALA)}
 """Every kernel by its name."""
@@ -49,6 +47,10 @@ class Policy(NamedTuple):
 
     target_acceptance: float
     """The acceptance rate to adapt the step size to."""
+    static_acceptance: float
+    """The same for static trajectories: a rejected one repeats a draw, where NUTS chooses among many."""
+    jitter: float
+    """Of static trajectories whose length is found, so that no direction's period is met for long."""
     lengths: tuple[int, ...]
     """Longest static trajectories that are tried, in steps."""
     first_length: int
@@ -63,10 +65,12 @@ _POLICIES: dict[type, Policy] = {
     # A few draws on a hard density cannot tell that trajectories are too short for it: none is shorter than what suits
     # most. Small models give about as many effective draws per second at 12 steps as at 28; a hundred groups give half
     # as many again at 20 as at 12. `python -m benchmarks lengths` measures it.
-    Patch: Policy(0.9, (20, 40), 20, begins_with_nuts=False, base_from_variances=True),
+    Patch: Policy(0.9, 0.9, 1.0, (20, 40), 20, begins_with_nuts=False, base_from_variances=True),
 }
 _OTHERS = Policy(
     target_acceptance=0.8,
+    static_acceptance=0.9,
+    jitter=0.5,
     lengths=(1, *sorted({factor * 2**k for factor in (2, 3) for k in range(9)})),
     first_length=8,
     begins_with_nuts=True,
@@ -190,7 +194,7 @@ def _begin_trajectory(trajectory: Any, kernel: Kernel, policy: Policy) -> tuple[
             f"trajectory must be a trajectory or one of {get_args(TrajectoryName)}; it is {trajectory!r}."
             + did_you_mean(trajectory, get_args(TrajectoryName), _OTHER_OPTIONS)
         )
-    nuts, static = NUTS(), Static(policy.first_length, JITTER)
+    nuts, static = NUTS(), Static(policy.first_length, policy.jitter)
     candidates: dict[str, list[Any]] = {
         "auto": [nuts, static, None] if policy.begins_with_nuts else [static, None],
         "nuts": [nuts],

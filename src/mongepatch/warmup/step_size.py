@@ -65,10 +65,7 @@ class DualAveraging:
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not. Without an
         update the average is the guess, where BlackJAX's is 1.
         """
-        begin, _, _ = _dual_averaging()
-        search = begin(on_device(step_size, dtype))
-        search = search._replace(mu=search.log_x, log_x_avg=search.log_x)
-        search = jax.tree.map(lambda leaf: on_device(leaf, dtype), search)
+        search = _begin_search(on_device(step_size, dtype))
         recent = on_device(np.full(chains, target), dtype)
         return cls(search, on_device(target, dtype), on_device(True), on_device(watch_worst), recent)
 
@@ -183,6 +180,15 @@ def _leapfrog_end(
     end = middle + 0.5 * length * jax.vmap(metric.inverse_mass.root_transposed)(after.gradient)
     kinetic = 0.5 * (noise**2 - end**2).sum(axis=1)
     return jnp.minimum(1.0, jnp.exp(after.logdensity - before.logdensity + kinetic))
+
+
+@partial(jit, quick=True)
+def _begin_search(step_size: Scalar) -> Any:
+    """The state of dual averaging around a step size, in one program."""
+    begin, _, _ = _dual_averaging()
+    search = begin(step_size)
+    search = search._replace(mu=search.log_x, log_x_avg=search.log_x)
+    return jax.tree.map(lambda leaf: jnp.asarray(leaf, step_size.dtype), search)
 
 
 def _dual_averaging() -> Any:

@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from mongepatch.chains import Tuning
 from mongepatch.trajectories import NUTS, Static
-from mongepatch.warmup.choose_metric import choose_metric
+from mongepatch.warmup.choose_metric import choose_metric, take_care
 from mongepatch.warmup.choose_trajectory import choose_trajectory
 from mongepatch.warmup.curvature import recent_unstable_fraction
 from mongepatch.warmup.efficiency import run_trial
-from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, JITTER, ToFind, policy_of
+from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
 from mongepatch.warmup.state import MANY_CHAINS, WarmupState
 
@@ -18,9 +18,9 @@ MIN_DRAWS_OF_MANY = 100
 """The same with many chains; the trajectory is left as it is below the other number."""
 DEFAULT_DRAWS, DEFAULT_DRAWS_OF_MANY = 1000, 100
 """Draws of warm-up where the user does not say, for few chains and for many."""
-_ADAPTATION, _TRIAL, _PATCH, _ALPHA, _LENGTH = 0.3, 0.08, 0.12, 0.06, 0.3
-"""Fractions of the draws: step size and M at first, a trial of them, the same with a patch, the α of a patch, and the
-length of static trajectories."""
+_ADAPTATION, _TRIAL, _CARE, _PATCH, _ALPHA, _LENGTH = 0.3, 0.08, 0.04, 0.12, 0.06, 0.3
+"""Fractions of the draws: step size and M at first, a trial of them, a shorter step where that is in trouble, the same
+with a patch, the α of a patch, and the length of static trajectories."""
 _MIN_TRIAL, _MIN_ALPHA = 12, 15
 """Draws of a trial and for the α of a patch, where these fractions are fewer."""
 
@@ -50,7 +50,8 @@ def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int) -> Tuning | None:
     Divergent trajectories, or another metric, may make it unnecessary.
     """
     tries = to_find.trajectory and to_find.whitening is None and draws >= MIN_DRAWS_TO_CHOOSE
-    return tuning._replace(trajectory=Static(1, JITTER)) if tries and isinstance(tuning.trajectory, NUTS) else None
+    static = Static(1, policy_of(tuning.metric).jitter)
+    return tuning._replace(trajectory=static) if tries and isinstance(tuning.trajectory, NUTS) else None
 
 
 def warm_up(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
@@ -75,14 +76,17 @@ def _choose_all(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
     """Find these and choose a metric; with enough draws for trials of some lengths, a trajectory too."""
     adapt_step_size_and_mass(state, to_find, round(_ADAPTATION * draws))
     state.finish_step_size()
-    seen = run_trial(state, max(round(_TRIAL * draws), _MIN_TRIAL))
+    trial_draws = max(round(_TRIAL * draws), _MIN_TRIAL)
+    seen = run_trial(state, trial_draws)
+    seen = take_care(state, to_find, seen, max(round(_CARE * draws), 1), trial_draws)
     before = type(state.tuning.metric)
     alpha_draws = max(round(_ALPHA * draws), _MIN_ALPHA)
     metric = choose_metric(state, to_find, seen, round(_PATCH * draws), alpha_draws)
     if seen.diverges and type(state.tuning.metric) is before:
         state.set_target_acceptance(CAREFUL_ACCEPTANCE)
     to_find = to_find._replace(trajectory=to_find.trajectory and draws >= MIN_DRAWS_TO_CHOOSE)
-    trajectory = choose_trajectory(state, to_find, seen, round(_LENGTH * draws))
+    length_draws = min(round(_LENGTH * draws), (draws - state.draws) // 2)
+    trajectory = choose_trajectory(state, to_find, seen, length_draws)
     left = draws - state.draws
     state.change(state.tuning)
     adapt_step_size_and_mass(state, to_find, left, first=left // 2)

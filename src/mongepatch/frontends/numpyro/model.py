@@ -21,6 +21,7 @@ from mongepatch.frontends.numpyro.enumeration import (
     summed_out,
 )
 from mongepatch.frontends.numpyro.explain import explain
+from mongepatch.frontends.numpyro.sites import ValidatingNumbers
 from mongepatch.frontends.residuals import Site, VariableDescription, distribution_name, formula_of
 from mongepatch.targets.layout import Layout
 
@@ -44,7 +45,7 @@ class NumPyroModel:
         fixed = {name: site["value"] for name, site in self.sites.items() if site["type"] in ("param", "mutable")}
         self.function = handlers.substitute(model, data=fixed)
         """The model with the values of its `numpyro.param` and mutable sites fixed."""
-        self._model = _FixedKey(self.function)
+        self._model = ValidatingNumbers(_FixedKey(self.function))
         shapes = {name: unconstrained_shape(site) for name, site in self.sites.items() if is_latent(site)}
         self.layout = Layout(tuple(shapes), tuple(shapes.values()))
         self._potential: Callable[[dict[str, Any]], Any] = partial(potential_energy, self._model, args, kwargs)

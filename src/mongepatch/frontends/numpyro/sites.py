@@ -1,17 +1,46 @@
 """The sites of a NumPyro model, found without computing them: every single operation would be compiled on its own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import RLock
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro import handlers
+from numpyro.distributions import Distribution
 from numpyro.infer import init_to_uniform
+from numpyro.primitives import Messenger
 
 from mongepatch.program import jit
 
 Sites = dict[str, dict[str, Any]]
+_one_at_a_time = RLock()
+
+
+class ValidatingNumbers(Messenger):  # type: ignore[misc]  # numpyro has no types
+    """Runs a model so that NumPyro validates those arguments of distributions alone that are numbers.
+
+    Of a traced argument it cannot tell anything. It compiles a program for every operation of its check nevertheless
+    (22 for a Cholesky factor), since it computes all that does not depend on the argument.
+    """
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the model returns."""
+        with _numbers_validated():
+            return super().__call__(*args, **kwargs)
+
+
+@contextmanager
+def _numbers_validated() -> Iterator[None]:
+    with _one_at_a_time:
+        get_args = Distribution.get_args
+        Distribution.get_args = lambda self: {k: v for k, v in get_args(self).items() if not _is_traced(v)}
+        try:
+            yield
+        finally:
+            Distribution.get_args = get_args
 
 
 def sites_at(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], key: Any) -> Sites:
@@ -29,14 +58,14 @@ def abstract_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dic
     found: dict[str, Any] = {}
 
     def trace(key: Any) -> dict[str, Any]:
-        sites = sites_at(model, args, kwargs, key)
+        sites = sites_at(ValidatingNumbers(model), args, kwargs, key)
         if any(_is_traced(getattr(site.get("fn"), "_mask", None)) for site in sites.values()):
             raise NotImplementedError("which data are missing is computed")
         found["sites"], found["names"] = jax.tree.flatten(list(sites.values())), list(sites)
         known = {name: site["value"] for name, site in sites.items() if _is_known(site)}
         return {name: value for name, value in known.items() if any(map(_is_traced, jax.tree.leaves(value)))}
 
-    computed = jax.eval_shape(trace, jax.random.key(0))
+    computed = jax.eval_shape(trace, jax.eval_shape(lambda: jax.random.key(0)))
     if computed:
         computed = jit(trace, quick=True)(jax.random.key(0))
     leaves, structure = found["sites"]
