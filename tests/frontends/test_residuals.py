@@ -15,6 +15,7 @@ from numpyro.distributions import biject_to
 
 import mongepatch as mp
 from mongepatch.frontends.residuals import registry
+from mongepatch.frontends.residuals.normal import solve
 from mongepatch.numpyro import register_residual
 
 CORRELATION = jnp.array([[1.0, 0.5], [0.5, 2.0]])
@@ -429,3 +430,15 @@ def test_every_distribution_has_some_residual():
     assert np.isfinite(jacobian).all()
     sites = [line.split()[0] for line in target.describe().splitlines() if ": " in line]
     assert {"x", "y", "copula", "dm", "cens", "walk", "ttn", "u"} <= set(sites)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("batch", [(), (3,)])
+def test_small_triangular_systems_are_solved_without_lapack(size, batch):
+    keys = jax.random.split(jax.random.key(0), 2)
+    factor = jnp.tril(jax.random.normal(keys[0], (*batch, size, size))) + 3.0 * jnp.eye(size)
+    vector = jax.random.normal(keys[1], (6, *batch, size))
+    expected = np.linalg.solve(np.broadcast_to(factor, (6, *factor.shape)), vector[..., None])[..., 0]
+    np.testing.assert_allclose(solve(factor, vector), expected, rtol=1e-12)
+    calls = "triangular_solve" in str(jax.make_jaxpr(solve)(factor, vector))
+    assert calls == (size > 4)

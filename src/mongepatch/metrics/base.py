@@ -152,9 +152,9 @@ def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     return suited
 
 
-def kinetic(metric: Metric, point: Any, velocity: Vector) -> Scalar:
-    """½ vᵀGv."""
-    return 0.5 * dot(velocity, metric.momentum(point, velocity))
+def kinetic(metric: Metric, point: Any, velocity: Vector, momentum: Vector | None = None) -> Scalar:
+    """½ vᵀGv, from the momentum Gv where that is known."""
+    return 0.5 * dot(velocity, metric.momentum(point, velocity) if momentum is None else momentum)
 
 
 def energy(metric: Metric, point: Any, velocity: Vector) -> Scalar:
@@ -162,9 +162,9 @@ def energy(metric: Metric, point: Any, velocity: Vector) -> Scalar:
     return kinetic(metric, point, velocity) - point.logdensity - 0.5 * metric.log_det(point)
 
 
-def hamiltonian(metric: Metric, point: Any, velocity: Vector) -> Scalar:
+def hamiltonian(metric: Metric, point: Any, velocity: Vector, momentum: Vector | None = None) -> Scalar:
     """−ℓ + ½ log det G + ½ vᵀGv: minus the log of the joint density of position and *momentum*.
 
-    This is what the exact flow conserves.
+    This is what the exact flow conserves. The momentum is Gv, where it is known.
     """
-    return kinetic(metric, point, velocity) - point.logdensity + 0.5 * metric.log_det(point)
+    return kinetic(metric, point, velocity, momentum) - point.logdensity + 0.5 * metric.log_det(point)

@@ -119,17 +119,11 @@ def _core(
     elimination: Elimination, saved: _Saved, change: AnyVector, by_log_det: Scalar
 ) -> tuple[AnyVector, AnyVector, AnyVector]:
     """X + Xᵀ by the entries of the core, and what changes by its b and z."""
-    if saved.factored.core is None:
+    core = saved.factored.core
+    if core is None:
         return saved.entries, change, change
-
-    def drawn(entries: AnyVector, right: AnyVector, noise: AnyVector) -> tuple[AnyVector, Scalar]:
-        core = elimination.core_of(entries)
-        assert core is not None
-        return core.draw(right, noise), core.log_det
-
-    _, pull = jax.vjp(drawn, saved.entries, saved.right, saved.noise)
-    by_entries, right, noise = pull((change, by_log_det))
-    return elimination.doubled(by_entries), right, noise
+    by_root = core.pull(saved.right, saved.noise, change, by_log_det)
+    return elimination.of_core(by_root.doubled), by_root.right, by_root.noise
 
 
 def _by_entries(

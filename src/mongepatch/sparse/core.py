@@ -4,14 +4,22 @@ from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import lu_factor, lu_solve, solve_triangular
 
-from mongepatch._linalg import dot
+from mongepatch._linalg import dot as large_dot
 from mongepatch._typing import AnyVector, Matrix, Scalar
 from mongepatch.sparse.pivots import inverse_root
 
 SMALL = 8
 """Rows up to which a matrix is eliminated row by row: calls of LAPACK take longer."""
+
+
+def dot(left: jax.Array, right: jax.Array) -> jax.Array:
+    """A product of matrices and vectors: small ones as a loop, since on CPUs the call of a library takes longer."""
+    if max(*left.shape, *right.shape) > SMALL:
+        return large_dot(left, right)
+    return (left * right).sum(-1) if right.ndim == 1 else (left[..., None] * right).sum(-2)
 
 
 class SymmetricCore(NamedTuple):
@@ -39,6 +47,19 @@ class SymmetricCore(NamedTuple):
         """A⁻¹b + L⁻ᵀz."""
         return dot(dot(self.inverse_root, vector) + noise, self.inverse_root)
 
+    def pull(self, vector: AnyVector, noise: AnyVector, by_draw: AnyVector, by_log_det: Scalar) -> "CoreChange":
+        """The derivative of `draw` and of log det A in reverse.
+
+        With p = Wg, q = Wb and T the symmetric matrix that has the lower triangle of (q + z)pᵀ + pqᵀ, it is
+        X + Xᵀ = Wᵀ(2c − T)W by A, Wᵀp by b and p by z, where g and c are those by the draw and by log det A.
+        """
+        root = self.inverse_root
+        moved, right = dot(root, by_draw), dot(root, vector)
+        outer = (right + noise)[:, None] * moved + moved[:, None] * right
+        lower = np.tril(np.ones(outer.shape, bool))
+        inside = 2.0 * by_log_det * np.eye(len(outer), dtype=outer.dtype) - jnp.where(lower, outer, outer.T)
+        return CoreChange(dot(root.T, dot(inside, root)), dot(moved, root), moved)
+
     def root_transposed(self, vector: AnyVector) -> AnyVector:
         """Lᵀx, as WAx."""
         return dot(self.inverse_root, dot(self.matrix, vector))
@@ -46,6 +67,17 @@ class SymmetricCore(NamedTuple):
     def inverse(self) -> Matrix:
         """A⁻¹ = WᵀW."""
         return dot(self.inverse_root.T, self.inverse_root)
+
+
+class CoreChange(NamedTuple):
+    """What a function changes by a core and by what is solved with it."""
+
+    doubled: Matrix
+    """X + Xᵀ, with X by the matrix."""
+    right: AnyVector
+    """By b."""
+    noise: AnyVector
+    """By z."""
 
 
 class SmallCore(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import AnyVector, Entries, Scalar, Vector
+from mongepatch._typing import AnyVector, Entries, Matrix, Scalar, Vector
 from mongepatch.sparse.core import SMALL, SymmetricCore, factor_general, factor_symmetric
 from mongepatch.sparse.level import EliminationLevel, EntryOrder, FirstParts, LevelFactors
 from mongepatch.sparse.ordering import Ordering
@@ -134,11 +134,9 @@ class Elimination:
         first = self.levels[0]
         return self._coordinates[first.eliminated], first.pivot_of, self._coordinates[first.near]
 
-    def doubled(self, cotangent: Entries) -> Entries:
-        """X + Xᵀ at the places of the core, from what a function changes by its entries."""
-        size = len(self._rest)
-        square = Moves(size**2, self._square_from, np.arange(len(self._square_from)))(cotangent).reshape(size, size)
-        return take((square + square.T).reshape(-1), self._square_from)
+    def of_core(self, matrix: Matrix) -> Entries:
+        """The entries of what no level eliminates, from a symmetric matrix of these coordinates."""
+        return take(matrix.reshape(-1), self._square_from)
 
     def _factor_symmetric(self, *done: Any) -> tuple[Factored, Entries]:
         """Factors of levels, then entries of what they leave."""
@@ -211,7 +209,7 @@ class Elimination:
         """The entries of A⁻¹ at `rows` and `columns`, for a symmetric A."""
         found = jnp.zeros(0, factored.levels[0].pivots.dtype) if factored.levels else jnp.zeros(0)
         if factored.core is not None:
-            found = take(factored.core.inverse().reshape(-1), self._square_from)
+            found = self.of_core(factored.core.inverse())
         for level, factors in reversed(list(zip(self.levels, factored.levels, strict=True))):
             found = level.inverse(factors, found)
         return found

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike
+from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Integrator, Phase
 from mongepatch.metrics import Metric, hamiltonian
@@ -43,10 +43,10 @@ class Dynamics(NamedTuple):
         """The end of a trajectory of this many steps."""
         return self.integrator.run(self.logdensity, self.metric, start, self.step_size, num_steps)
 
-    def level(self, phase: Phase) -> Level:
-        """How probable a phase is."""
-        point = phase.point
-        return Level(hamiltonian(self.metric, point, phase.velocity), phase.log_volume + self.metric.log_det(point))
+    def level(self, phase: Phase, momentum: Vector | None = None) -> Level:
+        """How probable a phase is, with its momentum where that is known."""
+        point, metric = phase.point, self.metric
+        return Level(hamiltonian(metric, point, phase.velocity, momentum), phase.log_volume + metric.log_det(point))
 
 
 class Transition(NamedTuple):

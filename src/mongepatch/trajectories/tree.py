@@ -137,7 +137,7 @@ class TreeBuilder(NamedTuple):
         """The branch with one more leaf, a step further; the stack is left as it is where the branch does not grow."""
         node = self.dynamics.advance(branch.node, side.direction)
         leaf = self.leaf(node.phase)
-        log_ratio = self.dynamics.level(node.phase).log_ratio(start)
+        log_ratio = self.dynamics.level(node.phase, leaf.momentum).log_ratio(start)
         # A tree is given up by the spread of its weights, which is the same from whichever leaf it was begun.
         least, most = jnp.minimum(branch.totals.least, log_ratio), jnp.maximum(branch.totals.most, log_ratio)
         failure = classify(log_ratio, node.phase, most - least > self.divergence_threshold)

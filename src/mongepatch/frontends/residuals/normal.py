@@ -6,11 +6,16 @@ information is 2. With both it is z² + 1, which is right on average and grows w
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import numpyro.distributions as dist
 from jax.scipy.linalg import solve_triangular
 
 from mongepatch.frontends.residuals.registry import register_residual
 from mongepatch.frontends.residuals.site import Residual, Site
+
+
+_SMALL = 4
+"""Rows up to which a triangular system is solved row by row: a call of LAPACK takes longer, and so do its derivatives."""
 
 
 def with_log_scale(site: Site, z: jax.Array, scale: jax.Array, missing: float = 1.0) -> Residual:
@@ -72,4 +77,15 @@ def whitened(site: Site, factor: jax.Array) -> Residual:
 
 def solve(factor: jax.Array, vector: jax.Array) -> jax.Array:
     """L⁻¹b, broadcast over the leading axes of both."""
+    if factor.shape[-1] <= _SMALL:
+        return (_small_inverse(factor) * vector[..., None, :]).sum(-1)
     return jnp.vectorize(lambda L, b: solve_triangular(L, b, lower=True), signature="(n,n),(n)->(n)")(factor, vector)
+
+
+def _small_inverse(factor: jax.Array) -> jax.Array:
+    """L⁻¹, row by row."""
+    size, rows = factor.shape[-1], list[jax.Array]()
+    for i in range(size):
+        known = sum((factor[..., i, j, None] * row for j, row in enumerate(rows)), jnp.zeros(()))
+        rows.append((np.eye(size, dtype=factor.dtype)[i] - known) / factor[..., i, i, None])
+    return jnp.stack(rows, axis=-2)
