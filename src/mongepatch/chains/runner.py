@@ -1,5 +1,6 @@
 """Chains that move on, chunk by chunk, so that somebody can watch."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -149,11 +150,29 @@ class Runner:
 
 def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:
     """The first rows of a chunk, on the host."""
-    position = buffers.position if columns is None else _take(buffers.position, columns)
     extra = (buffers.internal, buffers.gradient) if internals else (None, None)
+    if _is_on_accelerator(buffers.position):
+        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are.
+        rows = min(len(buffers.position), 4 ** math.ceil(math.log(count, 4)))
+        wanted = _chains_first((buffers.position, *extra, buffers.info), columns, rows=rows)
+        return Record(*jax.tree.map(lambda array: array.swapaxes(0, 1)[:count], jax.device_get(wanted)))
+    position = buffers.position if columns is None else _take(buffers.position, columns)
     wanted = (position, *extra, buffers.info)
     # All copies from the device begin at once, rather than one after the other.
     return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
+
+
+def _is_on_accelerator(array: jax.Array) -> bool:
+    return next(iter(array.devices())).platform != "cpu"
+
+
+@partial(jit, static_argnames=("rows",), quick=True)
+def _chains_first(wanted: Any, columns: jax.Array | None, *, rows: int) -> Any:
+    """Positions, of which some entries are taken, and other arrays with axes (draw, chain): their first rows."""
+    position, *others = wanted
+    position = position[:rows]
+    position = position if columns is None else jnp.take(position, columns, axis=-1)
+    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *others))
 
 
 @partial(jit, quick=True)
@@ -164,6 +183,8 @@ def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
 
 def concatenated(parts: Sequence[Record]) -> Record:
     """Chunks as one, with the same axes (draw, chain)."""
+    if len(parts) == 1:
+        return parts[0]
     whole: Record = jax.tree.map(lambda *arrays: np.concatenate(arrays), *parts)
     return whole
 
