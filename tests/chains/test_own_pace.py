@@ -11,7 +11,7 @@ from mongepatch.chains import Tuning, joined, own_pace, points_at, runner
 from mongepatch.chains.draws import Chunk
 from mongepatch.chains.lockstep import run_in_lockstep
 from mongepatch.chains.own_pace import MAX_WAITING, run_at_own_pace
-from mongepatch.kernels import LMC
+from mongepatch.kernels import LMC, Info
 from mongepatch.program import trace_density
 from mongepatch.warmup.step_size import DualAveraging, FixedStepSize
 
@@ -101,9 +101,10 @@ def test_sample_makes_the_same_draws_either_way(monkeypatch):
 
 def test_rows_that_an_accelerator_has_turned_are_the_same(monkeypatch):
     """Chains before draws, some entries alone, and more rows than there are draws."""
-    shape, columns = (6, 3, 4), np.array([0, 2])
-    array = jnp.arange(72.0).reshape(shape)
-    chunk = Chunk(array, -array, 2 * array, array[..., 0])
+    array, columns = jnp.arange(72.0).reshape(6, 3, 4), np.array([0, 2])
+    own, shared = array[..., 0], jnp.broadcast_to(jnp.arange(6.0)[:, None], (6, 3))
+    info = Info(*[own] * (len(Info._fields) - 1), {"depth": own})._replace(step_size=shared, alpha=shared)
+    chunk = Chunk(array, -array, 2 * array, info)
     for internals, taken in ((True, None), (False, columns)):
         expected = runner._head(chunk, 5, internals, taken)
         with monkeypatch.context() as changed:

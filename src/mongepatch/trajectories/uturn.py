@@ -79,8 +79,8 @@ class Stack(NamedTuple):
 
     @classmethod
     def empty(cls, rule: Rule, depth: int, leaf: Leaf) -> "Stack":
-        """Room for sub-trees of this depth."""
-        room = jax.tree.map(lambda array: jnp.zeros((depth, *array.shape), array.dtype), leaf)
+        """Room for the sub-trees of a branch of this depth, of 2^depth leaves."""
+        room = jax.tree.map(lambda array: jnp.zeros((max(1, depth), *array.shape), array.dtype), leaf)
         return cls(room, room if rule == "extended" else None, jnp.zeros_like(room.momentum))
 
     def put(self, number: Count, leaf: Leaf, previous: Leaf, rho: Vector, grows: Flag | None = None) -> "Stack":
