@@ -7,10 +7,11 @@ import pytest
 from helpers import sample_quietly
 
 import mongepatch as mp
-from mongepatch.chains import Tuning, own_pace, points_at
+from mongepatch.chains import Tuning, joined, own_pace, points_at, runner
+from mongepatch.chains.draws import Chunk
 from mongepatch.chains.lockstep import run_in_lockstep
 from mongepatch.chains.own_pace import MAX_WAITING, run_at_own_pace
-from mongepatch.kernels import LMC
+from mongepatch.kernels import LMC, Info
 from mongepatch.program import trace_density
 from mongepatch.warmup.step_size import DualAveraging, FixedStepSize
 
@@ -96,3 +97,18 @@ def test_sample_makes_the_same_draws_either_way(monkeypatch):
     lockstep = sample_quietly(normal, jnp.zeros(3), **settings)
     np.testing.assert_allclose(own["posterior"]["x"], lockstep["posterior"]["x"], rtol=1e-6, atol=1e-6)
     np.testing.assert_array_equal(own["sample_stats"]["n_steps"], lockstep["sample_stats"]["n_steps"])
+
+
+def test_rows_that_an_accelerator_has_turned_are_the_same(monkeypatch):
+    """Chains before draws, some entries alone, and more rows than there are draws."""
+    array, columns = jnp.arange(72.0).reshape(6, 3, 4), np.array([0, 2])
+    own, shared = array[..., 0], jnp.broadcast_to(jnp.arange(6.0)[:, None], (6, 3))
+    info = Info(*[own] * (len(Info._fields) - 1), {"depth": own})._replace(step_size=shared, alpha=shared)
+    chunk = Chunk(array, -array, 2 * array, info)
+    for internals, taken in ((True, None), (False, columns)):
+        expected = runner._head(chunk, 5, internals, taken)
+        with monkeypatch.context() as changed:
+            changed.setattr(runner, "_is_on_accelerator", lambda _: True)
+            found = runner._head(chunk, 5, internals, taken)
+        jax.tree.map(np.testing.assert_array_equal, found, expected)
+        jax.tree.map(np.testing.assert_array_equal, joined([found, found]), joined([expected, expected]))

@@ -23,6 +23,19 @@ def logdensity(parameters):
 POSITION = {"mu": jnp.array(0.3), "theta": jnp.array([0.1, -0.2])}
 
 
+def test_chains_of_a_fixed_length_count_their_steps_together():
+    """A loop of a known length: with a counter of each chain, all that it carries would be selected in every step."""
+
+    def loops(trajectory):
+        algorithm = mp.lmc(logdensity, mp.Euclidean(), 0.2, trajectory)
+        states = jax.eval_shape(jax.vmap(algorithm.init), jax.tree.map(lambda leaf: jnp.stack([leaf] * 3), POSITION))
+        keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), 3))
+        return re.findall(r" (while|scan)\[", str(jax.make_jaxpr(jax.vmap(algorithm.step))(keys, states)))
+
+    assert loops(mp.Static(5)) == ["scan"]
+    assert "while" in loops(mp.Static(5, jitter=0.5))
+
+
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_runs_inside_jit_vmap_and_scan(metric):
     algorithm = mp.lmc(logdensity, metric, 0.2, mp.Static(5, jitter=0.5))

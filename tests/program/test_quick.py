@@ -42,3 +42,13 @@ def test_unknown_options_other_devices_and_users_who_do_not_want_them_have_none(
         changed.setattr(jax, "default_backend", lambda: "gpu")
         assert quick.quick_options() is None
     quick.quick_options.cache_clear()
+
+
+def test_loops_have_options_on_gpus_alone(monkeypatch):
+    quick.loop_options.cache_clear()
+    assert quick.loop_options() is None
+    assert jit(squares, loops=True)(jnp.arange(3.0)) == 5.0
+    quick.loop_options.cache_clear()
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert quick.loop_options() == quick._LOOP_OPTIONS
+    quick.loop_options.cache_clear()

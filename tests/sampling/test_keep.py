@@ -11,7 +11,7 @@ import pytest
 import mongepatch as mp
 from mongepatch.sampling import output
 from mongepatch.sampling.diagnostics import diagnose
-from mongepatch.sampling.variables import variables
+from mongepatch.sampling.variables import kept_columns, variables
 
 INIT = {"mu": 0.0, "tau": jnp.zeros(2), "theta": jnp.zeros(3)}
 NAMES = {"dims": {"tau": ["side"], "theta": ["school"]}, "coords": {"school": ["a", "b", "c"], "side": [0, 1]}}
@@ -61,6 +61,8 @@ def test_variables_that_a_target_makes_are_kept_by_name():
     tree = mp.sample(constrained(), jnp.zeros(3), **options, keep=["scale"])
     assert list(tree["posterior"].data_vars) == ["scale"]
     np.testing.assert_array_equal(tree["posterior"]["scale"], whole["posterior"]["scale"])
+    assert kept_columns(constrained(), {"scale"}).tolist() == [0]
+    assert kept_columns(constrained(), {"scale", "sum"}) is None
     assert set(variables(np.zeros((2, 5, 3)), constrained(), {"sum", "location"})) == {"sum", "location"}
 
 

@@ -1,5 +1,6 @@
 """Hierarchies whose groups have one row each: what is left for their mean is no difference of large numbers."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -48,6 +49,26 @@ def test_single_precision_agrees_with_double_precision(tau):
         np.testing.assert_allclose(single, double, rtol=roundings)
     exact = np.linalg.slogdet(matrix.T @ matrix + np.diag(information))[1]
     np.testing.assert_allclose(found[np.float64][1], exact, rtol=1e-6)
+
+
+def test_the_derivative_by_a_tiny_scale_is_no_difference_of_large_numbers_either():
+    tau = 1e-4
+    matrix, information = hierarchy(tau)
+    algebra, compressed = algebra_of(matrix, np.eye(GROUPS + 1, dtype=bool))
+    of_prior = algebra_of(hierarchy(1e30)[0], np.eye(GROUPS + 1, dtype=bool))[1] > 1e-3
+    diagonal = np.where(algebra.rows == algebra.columns, information[algebra.rows], 0.0)
+    right, noise = information * RNG.normal(5.0, 10.0, size=GROUPS + 1), RNG.normal(size=GROUPS + 1)
+
+    def of_log_tau(log_scale):
+        jacobian = jnp.where(of_prior, compressed, compressed * jnp.exp(-log_scale))
+        theta, log_det = algebra.draw_with_log_det(jacobian, *map(jnp.asarray, (diagonal, right, noise)))
+        return theta[-1] + log_det
+
+    double = float(jax.grad(of_log_tau)(0.0))
+    with jax.enable_x64(False):
+        single = float(jax.grad(of_log_tau)(0.0))
+    # Terms of size θ/τ are added: what they round by is the least that single precision can do.
+    assert abs(single - double) < 10.0 / tau * np.finfo(np.float32).eps
 
 
 def test_a_mean_without_a_prior_stays_finite():

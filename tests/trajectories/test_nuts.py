@@ -12,6 +12,7 @@ from problems import DENSITIES
 
 import mongepatch as mp
 from mongepatch.integrators import Lagrangian, Phase
+from mongepatch.trajectories import uturn
 from mongepatch.trajectories.base import Dynamics
 from mongepatch.trajectories.uturn import Leaf, Stack, turned
 
@@ -115,9 +116,11 @@ def test_all_leaves_lie_on_one_orbit(metric):
     np.testing.assert_allclose(returned, -log_ratio, atol=1e-12)
 
 
+@pytest.mark.parametrize("accelerator", [False, True], ids=["processor", "accelerator"])
 @pytest.mark.parametrize("rule", RULES)
-def test_the_stack_looks_at_every_balanced_sub_tree(rule):
+def test_the_stack_looks_at_every_balanced_sub_tree(rule, accelerator, monkeypatch):
     """Against a recursion over whole arrays of leaves, on paths that turn now and then."""
+    monkeypatch.setattr(uturn, "_by_device", lambda here, there, *rooms: (there if accelerator else here)(*rooms))
     depth, rng = 4, np.random.default_rng(0)
 
     def leaves(n):

@@ -21,8 +21,9 @@ OWN_PACE_CHAINS = 128
 """Chains from which on it pays not to wait for each other: `python -m benchmarks many-chains` measures it."""
 
 
-_CHUNK_DRAWS, _CHUNK_BYTES = 8192, 64 * 2**20
-"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing."""
+_CHUNK_DRAWS, _CHUNK_BYTES, _ACCELERATOR_BYTES = 8192, 64 * 2**20, 2**30
+"""How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing.
+Chains wait for the last at its end, so that on an accelerator, which has room for them, it holds more draws of many."""
 
 
 def run_chunk(
@@ -67,7 +68,8 @@ def goes_at_own_pace(kernel: Kernel, tuning: Tuning, chains: int) -> bool:
 def capacity_of(positions: Any) -> int:
     """How many draws a chunk of chains at positions [chain, dimension] may hold."""
     chains, dimension = positions.shape
-    return min(_CHUNK_DRAWS, max(1, _CHUNK_BYTES // (8 * chains * (3 * dimension + len(Info._fields)))))
+    room = _CHUNK_BYTES if jax.default_backend() == "cpu" else _ACCELERATOR_BYTES
+    return min(_CHUNK_DRAWS, max(1, room // (8 * chains * (3 * dimension + len(Info._fields)))))
 
 
 def compiled_programs() -> int:

@@ -53,7 +53,7 @@ class _Progress(NamedTuple):
     """Steps that all chains have made at once."""
 
 
-@partial(jit, static_argnames=("kernel", "capacity", "mesh"))
+@partial(jit, static_argnames=("kernel", "capacity", "mesh"), loops=True)
 def run_at_own_pace(
     key: PRNGKey,
     points: Any,

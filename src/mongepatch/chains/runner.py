@@ -1,5 +1,6 @@
 """Chains that move on, chunk by chunk, so that somebody can watch."""
 
+import math
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, wait
@@ -22,6 +23,8 @@ P = TypeVar("P", bound=StepSizePolicy)
 
 _CHUNK_SECONDS = 0.5
 """How long a chunk should take: short enough to report on, long enough that reporting costs nothing."""
+_SHARED = ("step_size", "alpha")
+"""What is the same for all chains, and copied from an accelerator once."""
 
 
 class Report(Protocol):
@@ -149,11 +152,34 @@ class Runner:
 
 def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:
     """The first rows of a chunk, on the host."""
-    position = buffers.position if columns is None else _take(buffers.position, columns)
     extra = (buffers.internal, buffers.gradient) if internals else (None, None)
+    if _is_on_accelerator(buffers.position):
+        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are.
+        rows = min(len(buffers.position), 4 ** math.ceil(math.log(count, 4)))
+        copied = jax.device_get(_chains_first((buffers.position, *extra, buffers.info), columns, rows=rows))
+        record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1)[:count], copied))
+        shared: dict[str, Any] = {
+            name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
+        }
+        return record._replace(info=record.info._replace(**shared))
+    position = buffers.position if columns is None else _take(buffers.position, columns)
     wanted = (position, *extra, buffers.info)
     # All copies from the device begin at once, rather than one after the other.
     return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
+
+
+def _is_on_accelerator(array: jax.Array) -> bool:
+    return next(iter(array.devices())).platform != "cpu"
+
+
+@partial(jit, static_argnames=("rows",), quick=True)
+def _chains_first(wanted: Any, columns: jax.Array | None, *, rows: int) -> Any:
+    """Positions, of which some entries are taken, and other arrays with axes (draw, chain): their first rows."""
+    position, *others, info = wanted
+    position = position[:rows]
+    position = position if columns is None else jnp.take(position, columns, axis=-1)
+    info = info._replace(**{name: getattr(info, name)[:, :1] for name in _SHARED})
+    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *others, info))
 
 
 @partial(jit, quick=True)
@@ -164,6 +190,8 @@ def _take(positions: jax.Array, columns: jax.Array) -> jax.Array:
 
 def concatenated(parts: Sequence[Record]) -> Record:
     """Chunks as one, with the same axes (draw, chain)."""
+    if len(parts) == 1:
+        return parts[0]
     whole: Record = jax.tree.map(lambda *arrays: np.concatenate(arrays), *parts)
     return whole
 

@@ -4,6 +4,7 @@ from mongepatch.program.compiling import jit, watch_compilation
 from mongepatch.program.constants import in_numpy
 from mongepatch.program.cost import ProgramCost, cost_of
 from mongepatch.program.density import check_density, trace_density
+from mongepatch.program.entries import entries_read
 from mongepatch.program.fingerprint import fingerprint_of_code, fingerprint_of_data
 from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
@@ -18,6 +19,7 @@ __all__ = [
     "TracedFunction",
     "check_density",
     "cost_of",
+    "entries_read",
     "fingerprint_of_code",
     "fingerprint_of_data",
     "in_numpy",

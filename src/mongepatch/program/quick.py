@@ -11,23 +11,34 @@ _OPTIONS: dict[str, bool | int | str] = {"xla_cpu_use_fusion_emitters": False}
 """How XLA compiles for CPUs: its newer code generator makes every fused loop a module of its own, in MLIR first. The
 older one takes two thirds of the time, and its loops run up to a tenth longer. It also rounds differently in groups of
 chains of another size."""
+_LOOP_OPTIONS: dict[str, bool | int | str] = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
+}
+"""How XLA compiles loops for GPUs: as CUDA graphs, whose conditions the device looks at. By default the host does, and
+begins every operation of every turn: for small models that takes longer than the operations."""
 QUICK_COMPILE = "MONGEPATCH_QUICK_COMPILE"
 """The environment variable that switches it off, where it is 0."""
 
 
-class QuickJit:
-    """`jax.jit` with options for fast compilation, where the device and the version of XLA have them.
+class JitWithOptions:
+    """`jax.jit` with options of the compiler, where the device and the version of XLA have them.
 
     Options are for whole programs: inside of another one the function is traced as by `jax.jit`.
     """
 
-    def __init__(self, function: Callable[..., Any], *, static_argnames: Sequence[str] = ()) -> None:
-        self._function, self._static_argnames = function, static_argnames
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        options: Callable[[], dict[str, bool | int | str] | None],
+        *,
+        static_argnames: Sequence[str] = (),
+    ) -> None:
+        self._function, self._options, self._static_argnames = function, options, static_argnames
         self.__wrapped__, self.__name__, self.__doc__ = function, function.__name__, function.__doc__
 
     @cached_property
     def _whole(self) -> Any:
-        return jax.jit(self._function, static_argnames=self._static_argnames, compiler_options=quick_options())
+        return jax.jit(self._function, static_argnames=self._static_argnames, compiler_options=self._options())
 
     @cached_property
     def _part(self) -> Any:
@@ -49,11 +60,22 @@ class QuickJit:
 
 @cache
 def quick_options() -> dict[str, bool | int | str] | None:
-    """The options, or None where the user does not want them, on other devices, and where XLA does not know them."""
+    """Options for fast compilation; None where the user does not want them, on other devices and of other XLAs."""
     if os.environ.get(QUICK_COMPILE) == "0" or jax.default_backend() != "cpu":
         return None
+    return _known(_OPTIONS)
+
+
+@cache
+def loop_options() -> dict[str, bool | int | str] | None:
+    """Options for loops of small operations; None on other devices than GPUs and of other XLAs."""
+    return _known(_LOOP_OPTIONS) if jax.default_backend() == "gpu" else None
+
+
+def _known(options: dict[str, bool | int | str]) -> dict[str, bool | int | str] | None:
+    """The options, where XLA knows them."""
     try:
-        jax.jit(lambda: 0, compiler_options=dict(_OPTIONS)).lower().compile()
+        jax.jit(lambda: 0, compiler_options=dict(options)).lower().compile()
     except Exception:  # an option that is unknown has no exception of its own
         return None
-    return dict(_OPTIONS)
+    return dict(options)

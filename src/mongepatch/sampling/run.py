@@ -155,7 +155,8 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         attributes = partial(_attributes, run.prepared, state, choice, options, warmup_time)
         keeper.begin(state, choice, warmup_time, attributes(0.0))
         report.begin_draws(options.warmup + keeper.made)
-        columns = kept_columns(target, options.keep)
+        needs_all = options.log_likelihood and target.constrain is not None
+        columns = None if needs_all else kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
         tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
     if options.stored:

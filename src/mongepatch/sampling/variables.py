@@ -1,15 +1,15 @@
 """The variables of a result, from the flat positions of all draws."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
-from mongepatch.program import Program, jit, trace
+from mongepatch.program import Program, entries_read, jit, trace
 from mongepatch.targets import Target
 
 _BYTES = 64 * 2**20
@@ -18,9 +18,13 @@ _BYTES = 64 * 2**20
 
 def kept_columns(target: Target, keep: Collection[str] | None) -> np.ndarray | None:
     """The entries of a flat position that variables of these names need; None for all."""
-    if keep is None or target.constrain is not None:
+    if keep is None:
         return None
-    return np.flatnonzero(target.layout.mask(keep))
+    if target.constrain is None:
+        return np.flatnonzero(target.layout.mask(keep))
+    position = jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float))
+    columns = entries_read(trace(_constrained(target.constrain, keep), position)[0])
+    return columns if 0 < len(columns) < target.dimension else None
 
 
 def variables(positions: np.ndarray, target: Target, keep: Collection[str] | None = None) -> dict[str, Any]:
@@ -35,9 +39,12 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     if constrain is None:
         layout = target.layout if keep is None else target.layout.only(keep)
         return layout.named(positions)
+    made, columns = _constrained(constrain, keep), kept_columns(target, keep)
 
-    def kept_variables(position: Vector) -> dict[str, jax.Array]:
-        return {name: value for name, value in constrain(position).items() if keep is None or name in keep}
+    def kept_variables(part: Vector) -> dict[str, jax.Array]:
+        if part.size == target.dimension:
+            return made(part)
+        return made(jnp.zeros(target.dimension, part.dtype).at[columns].set(part))
 
     program, shapes = trace(kept_variables, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
     rows = positions.reshape(-1, positions.shape[-1])
@@ -46,10 +53,19 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
     for first in range(0, len(rows), count):
         last = min(first + count, len(rows))
-        chunk = np.resize(rows[first:last], (count, rows.shape[1]))  # filled up, so that one program serves all
-        for name, values in _at(program, on_device(chunk)).items():
+        chunk = rows[first:last]
+        if len(chunk) < count:
+            chunk = np.resize(chunk, (count, rows.shape[1]))  # filled up, so that one program serves all
+        for name, values in _at(program, chunk).items():
             kept[name][first:last] = values[: last - first]
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
+
+
+def _constrained(
+    constrain: Callable[[Vector], dict[str, jax.Array]], keep: Collection[str] | None
+) -> Callable[[Vector], dict[str, jax.Array]]:
+    """The variables of these names, of a flat position."""
+    return lambda position: {name: value for name, value in constrain(position).items() if keep is None or name in keep}
 
 
 @partial(jit, quick=True)

@@ -148,11 +148,12 @@ def _by_parts(
     if parts.own is None:
         beside, by_pivots = _by_entries(level, factors, outer, by_log_pivot, doubled)
         return FirstParts(by_pivots, beside, kept, None)
-    # Of d = b² + a and A_RI = bc, of which c(a/d)cᵀ remains.
+    # Of d = b² + a and A_RI = bc, of which S = c(a/d)cᵀ remains. By b that is −2bc(a/d²)cᵀ: the sum of what d and bc
+    # change would be a difference of terms that are larger by d/a, of which single precision keeps nothing.
     crossed, scale = level.crossed(parts.beside, doubled), level.of_pivots(factors.scale)
-    share = parts.own * factors.scale * factors.scale
-    of_rows = level.of_pivots(share) * crossed + outer * scale * scale  # less by what is beside the pivots
-    by_pivots = 0.5 * share * share * level.summed(parts.beside, crossed) + by_log_pivot * factors.scale * factors.scale
-    by_beside = level.of_pivots(parts.pivots) * crossed * scale * scale - level.of_pivots(share) * outer
-    by_own = 2.0 * parts.own * by_pivots - level.summed(parts.beside, of_rows)
-    return FirstParts(by_pivots, by_beside, kept, by_own)
+    share, kept_share = (part * factors.scale * factors.scale for part in (parts.own, parts.pivots))
+    by_rest = level.summed(parts.beside, crossed)
+    by_pivots = by_log_pivot * factors.scale * factors.scale
+    by_own = 2.0 * parts.own * by_pivots - level.summed(parts.beside, outer * scale * scale)
+    by_beside = level.of_pivots(kept_share) * crossed - level.of_pivots(share) * outer
+    return FirstParts(by_pivots + 0.5 * share * share * by_rest, by_beside, kept, by_own - share * kept_share * by_rest)

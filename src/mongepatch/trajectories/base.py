@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import jax
 import jax.numpy as jnp
 
-from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike, Vector
+from mongepatch._typing import Count, CountLike, Flag, LogDensity, PRNGKey, Scalar, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Failure, Integrator, Phase
 from mongepatch.metrics import Metric, hamiltonian
@@ -39,7 +39,7 @@ class Dynamics(NamedTuple):
         """The integrator's next node."""
         return self.integrator.advance(self.logdensity, self.metric, node, direction * self.step_size)
 
-    def run(self, start: Phase, num_steps: Count) -> Phase:
+    def run(self, start: Phase, num_steps: CountLike) -> Phase:
         """The end of a trajectory of this many steps."""
         return self.integrator.run(self.logdensity, self.metric, start, self.step_size, num_steps)
 

@@ -87,7 +87,7 @@ class NUTS:
             branch, _ = jax.lax.while_loop(
                 lambda carry: builder.branch_goes_on(carry[0], tree),
                 lambda carry: builder.add(*carry, side, level),
-                (bare, Stack.empty(self.u_turn, self.max_depth, bare.first)),
+                (bare, Stack.empty(self.u_turn, self.max_depth - 1, bare.first)),
             )
             return builder.join(tree, side, branch, key)
 
@@ -100,7 +100,7 @@ class NUTS:
         tree = builder.root(key, start)
         side, key = Side.toss(tree)
         branch = builder.branch(tree, side)
-        stack = Stack.empty(self.u_turn, self.max_depth, branch.first)
+        stack = Stack.empty(self.u_turn, self.max_depth - 1, branch.first)
         return GrowingTree(start.point.position, dynamics.level(start), tree, side, key, branch, stack)
 
     def goes_on(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:

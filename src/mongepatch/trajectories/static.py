@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from mongepatch._arrays import on_device
 from mongepatch._keywords import checked_keywords
 from mongepatch._pytree import is_concrete, pytree
-from mongepatch._typing import Count, PRNGKey, ScalarLike
+from mongepatch._typing import CountLike, PRNGKey, ScalarLike
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.trajectories.base import Dynamics, Transition
@@ -45,8 +45,11 @@ class Static:
         object.__setattr__(self, "num_steps", on_device(num_steps, jnp.result_type(int)))
         object.__setattr__(self, "jitter", fraction)
 
-    def length(self, key: PRNGKey) -> Count:
+    def length(self, key: PRNGKey) -> CountLike:
         """The number of steps of the next trajectory."""
+        if is_concrete(self.num_steps) and is_concrete(self.jitter) and float(self.jitter) == 0:
+            # A loop of a known length: chains that are batched over compare no counters of their own after each step.
+            return int(self.num_steps)
         shortest = jnp.maximum(1, jnp.round((1 - self.jitter) * self.num_steps).astype(self.num_steps.dtype))
         return jax.random.randint(key, (), shortest, self.num_steps + 1)
 

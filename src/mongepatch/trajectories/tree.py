@@ -127,7 +127,7 @@ class TreeBuilder(NamedTuple):
         """A branch without leaves, at the edge of the tree."""
         edge = choose(side.forward, tree.right, tree.left)
         nothing = jnp.zeros_like(tree.span.rho)
-        leaf = Leaf(nothing, nothing, nothing)  # there is none yet, and nobody looks at it
+        leaf = self._leaf(nothing, nothing, nothing)  # there is none yet, and nobody looks at it
         span = Span(jnp.full_like(tree.span.log_weight, -jnp.inf), nothing, edge.phase, tree.span.log_ratio)
         return Branch(edge, leaf, leaf, span, jnp.int32(0), jnp.asarray(False), tree.totals)
 
@@ -206,7 +206,11 @@ class TreeBuilder(NamedTuple):
 
     def leaf(self, phase: Phase) -> Leaf:
         """What U-turn rules look at in a phase."""
-        return Leaf(phase.point.position, phase.velocity, self.dynamics.metric.momentum(phase.point, phase.velocity))
+        momentum = self.dynamics.metric.momentum(phase.point, phase.velocity)
+        return self._leaf(phase.point.position, phase.velocity, momentum)
+
+    def _leaf(self, position: Vector, velocity: Vector, momentum: Vector) -> Leaf:
+        return Leaf(position if self.rule == "chord" else None, velocity, momentum)
 
 
 def transition(tree: Tree, start: Vector) -> Transition:
