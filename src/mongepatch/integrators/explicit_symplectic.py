@@ -98,7 +98,7 @@ class ExplicitSymplectic:
         end, _ = jax.lax.fori_loop(0, num_steps, body, (start, flow(start.x, start.q)))
         return end
 
-    def n_grad(self, metric: Metric, dimension: int, num_steps: Count) -> Count:
+    def n_grad(self, metric: Metric, dimension: int, num_steps: CountLike) -> Count:
         """Gradient-equivalents of a trajectory."""
         cost = metric.cost(dimension)
-        return (3 * num_steps + 1) * (cost.point + cost.slope + cost.force)
+        return jnp.asarray((3 * num_steps + 1) * (cost.point + cost.slope + cost.force))
