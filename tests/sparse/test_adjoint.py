@@ -53,3 +53,18 @@ def test_gradients_and_their_derivatives(name, rows):
     found, expected = with_change(vector)
     for one, two in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
+
+
+def test_a_small_core_calls_no_library():
+    pattern, _ = PATTERNS["walk"]
+    elimination = Elimination(Pattern.from_dense(pattern))
+    entries, ones = jnp.ones(len(elimination.rows)), jnp.ones(len(pattern))
+
+    def value(entries, vector):
+        drawn, log_det = draw_with_log_det(elimination, elimination.parts_of_sum([entries]), vector, ones)
+        return drawn.sum() + log_det
+
+    assert elimination.levels
+    assert elimination.core_of(elimination.factor_parts(elimination.parts_of_sum([entries]))[1]) is not None
+    program = str(jax.make_jaxpr(jax.grad(value))(entries, ones))
+    assert not any(call in program for call in ("dot_general[", "cholesky[", "triangular_solve["))

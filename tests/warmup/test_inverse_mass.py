@@ -53,6 +53,13 @@ def test_low_rank_is_the_matrix_that_it_says(dimension, rank):
     np.testing.assert_allclose(mass.log_det_mass(), -np.linalg.slogdet(whole)[1], rtol=1e-12)
 
 
+def test_a_step_of_a_few_parameters_makes_one_product_with_a_low_rank():
+    mass = LowRank(jnp.ones(5), jnp.eye(5), jnp.full(5, 2.0))
+    for product in (mass.apply, mass.solve, mass.root, mass.root_transposed):
+        linear = jax.linearize(product, jnp.ones(5))[1]  # all else is computed once, whatever the vector is
+        assert str(jax.make_jaxpr(linear)(jnp.ones(5))).count("dot_general[") == 1
+
+
 def test_low_rank_serves_the_monge_metric_like_the_matrix():
     sigma = covariance(3, 10.0)
     draws = RNG.multivariate_normal(np.zeros(3), sigma, size=(4, 500))

@@ -13,7 +13,7 @@ from mongepatch._typing import Directions, PerDirection, Scalar, Vector
 from mongepatch.errors import MetricError
 
 _SMALL = 32
-"""Dimension up to which products with all directions cost less than asking whether there are any."""
+"""Dimension up to which one product with a matrix costs less than two with the directions, or asking for any."""
 
 
 @pytree
@@ -45,31 +45,34 @@ class LowRank:
 
     def apply(self, covector: Vector) -> Vector:
         """M⁻¹ g."""
-        return self.scale * self._power(self.scale * covector, 1.0)
+        return self._times(self.scale, 1.0, self.scale, covector)
 
     def solve(self, vector: Vector) -> Vector:
         """M v."""
-        return self._power(vector / self.scale, -1.0) / self.scale
+        return self._times(1.0 / self.scale, -1.0, 1.0 / self.scale, vector)
 
     def root(self, noise: Vector) -> Vector:
         """C z."""
-        return self.scale * self._power(noise, 0.5)
+        return self._times(self.scale, 0.5, jnp.ones_like(self.scale), noise)
 
     def root_transposed(self, covector: Vector) -> Vector:
         """Cᵀ g."""
-        return self._power(self.scale * covector, 0.5)
+        return self._times(jnp.ones_like(self.scale), 0.5, self.scale, covector)
 
     def log_det_mass(self) -> Scalar:
         """Log det M."""
         return -2.0 * jnp.log(self.scale).sum() - jnp.log(self.eigenvalues).sum()
 
-    def _power(self, vector: Vector, power: float) -> Vector:
-        """(I + U (Λ − I) Uᵀ)ᵖ y."""
+    def _times(self, left: Vector, power: float, right: Vector, vector: Vector) -> Vector:
+        """L (I + U (Λ − I) Uᵀ)ᵖ R y with diagonal L and R."""
+        factors = self.eigenvalues**power - 1.0
+        if vector.size <= _SMALL:
+            # The matrix is the same in all steps of a loop, so that compiled code makes it once, before the first.
+            turn = dot(self.directions * factors, self.directions.T) + np.eye(vector.size, dtype=vector.dtype)
+            return dot(left[:, None] * turn * right, vector)
 
         def turned() -> Vector:
-            along = (self.eigenvalues**power - 1.0) * dot(vector, self.directions)
-            return vector + dot(self.directions, along)
+            return scaled + dot(self.directions, factors * dot(scaled, self.directions))
 
-        if vector.size <= _SMALL:
-            return turned()
-        return jax.lax.cond((self.eigenvalues != 1.0).any(), turned, lambda: vector)
+        scaled = right * vector
+        return left * jax.lax.cond((self.eigenvalues != 1.0).any(), turned, lambda: scaled)

@@ -14,7 +14,7 @@ from mongepatch.frontends.residuals.registry import register_residual
 from mongepatch.frontends.residuals.site import Residual, Site
 
 _SMALL = 4
-"""Rows up to which a triangular system is solved row by row: calls of LAPACK take longer, and their derivatives too."""
+"""Rows up to which L⁻¹ is written out: calls of LAPACK take longer, and every derivative is another one."""
 
 
 def with_log_scale(site: Site, z: jax.Array, scale: jax.Array, missing: float = 1.0) -> Residual:
