@@ -36,11 +36,15 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
         layout = target.layout if keep is None else target.layout.only(keep)
         return layout.named(positions)
 
+    rows = positions.reshape(-1, positions.shape[-1])
+    if hasattr(constrain, "at_rows"):
+        made = {name: values for name, values in constrain.at_rows(rows).items() if keep is None or name in keep}
+        return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in made.items()}
+
     def kept_variables(position: Vector) -> dict[str, jax.Array]:
         return {name: value for name, value in constrain(position).items() if keep is None or name in keep}
 
     program, shapes = trace(kept_variables, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
-    rows = positions.reshape(-1, positions.shape[-1])
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))
     kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
