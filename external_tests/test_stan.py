@@ -69,6 +69,31 @@ def test_generated_quantities_are_the_groups_of_a_workflow():
     assert pytest.importorskip("arviz_stats").loo(whole).elpd < 0
 
 
+def test_a_centred_hierarchy_is_told_to_be_written_non_centred_and_a_non_centred_one_is_not():
+    with pytest.warns(mp.SamplingWarning, match=r"'theta', whose spread follows 'tau', in its non-centred form"):
+        mp.sample(mp.from_stan(SCHOOLS, SCHOOLS_DATA), progress=False)
+    target = mp.from_stan(NONCENTERED, SCHOOLS_DATA)
+    assert target.parameters == ("mu", "tau", "z")
+    with pytest.warns(mp.SamplingWarning) as told:
+        mp.sample(target, step_size=1.2, trajectory=mp.NUTS(), warmup=300, draws=200, progress=False)
+    assert "diverged" in str(told[0].message)
+    assert "non-centred form" not in str(told[0].message)
+
+
+@pytest.mark.filterwarnings("ignore::mongepatch.SamplingWarning")  # a short run
+def test_draws_of_a_prior_are_a_run_without_the_likelihood():
+    code = SCHOOLS.replace("data {", "data { int<lower=0, upper=1> prior_only;").replace("y ~", "if (!prior_only) y ~")
+    target = mp.from_stan(code, SCHOOLS_DATA | {"prior_only": 0})
+    with pytest.raises(mp.ModelError, match="prior_only"):
+        target.prior_predictive()
+    prior, tree = (
+        mp.sample(mp.from_stan(code, SCHOOLS_DATA | {"prior_only": only}), warmup=300, draws=200, progress=False)
+        for only in (1, 0)
+    )
+    tree["prior"] = prior["posterior"]
+    assert tree["prior"]["mu"].std() > 1.2 * tree["posterior"]["mu"].std()
+
+
 def test_programs_and_data_may_be_files(tmp_path, monkeypatch):
     (tmp_path / "schools.stan").write_text(SCHOOLS)
     included = SCHOOLS.replace("mu ~ normal(0, 5);", "#include prior.stan\n")

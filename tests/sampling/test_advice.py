@@ -7,6 +7,7 @@ import numpyro.distributions as dist
 import pytest
 
 import mongepatch as mp
+from mongepatch.frontends.stan.source import parameters_of
 from mongepatch.kernels import Failure
 from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size
 from mongepatch.sampling.diagnostics import diagnose
@@ -50,6 +51,42 @@ def test_a_low_bfmi_alone_names_what_helps_there(situation, advice):
     assert "BFMI 0.0" in paragraph
     assert advice in paragraph
     assert "more draws alone do not show" in paragraph
+
+
+TAU = np.exp(RNG.normal(size=(4, 1000)))
+NOISE = RNG.normal(size=(4, 1000, 8))
+
+
+@pytest.mark.parametrize(
+    ("effects", "told"),
+    [
+        (3.0 + TAU[..., None] * NOISE, "write 'theta', whose spread follows 'tau', in its non-centred form"),
+        (NOISE / TAU[..., None], "write 'theta' in its centred form"),
+        (NOISE, "see whether its priors allow values far too large"),
+    ],
+)
+def test_a_stan_program_is_never_told_to_take_the_form_that_it_has(effects, told):
+    computed = 3.0 + TAU[..., None] * NOISE  # a transformed parameter, which shows no form
+    posterior = {"tau": TAU, "theta": effects, "x": computed}
+    target = Target.from_density(lambda p: 0.0, {"tau": 1.0, "theta": jnp.zeros(8), "x": jnp.zeros(8)})
+    stats = {name: values.to_numpy() for name, values in result(WELL, energy=SLOW)["sample_stats"].items()}
+    tree = tree_of({"posterior": posterior, "sample_stats": stats}, target, {"unstable_fraction": 0.0})
+    paragraph = diagnose(tree, Situation("Stan", parameters=("tau", "theta")))
+    assert told in paragraph
+    assert paragraph.count("centred form") == ("centred form" in told)
+
+
+@pytest.mark.parametrize(
+    ("code", "parameters"),
+    [
+        ("data { int J; }\nparameters { real<lower=0> tau; // theta\n vector[J] z; }\n"
+         "transformed parameters { vector[J] theta = tau * z; }", ("tau", "z")),
+        ("transformed\n parameters { vector[J] theta; }", ()),
+        ("#include model.stan", ()),
+    ],
+)  # fmt: skip
+def test_parameters_of_a_stan_program_are_those_that_it_declares(code, parameters):
+    assert parameters_of(code, ["tau", "z", "theta"]) == parameters
 
 
 def test_who_has_whitened_coordinates_is_not_told_to_write_the_non_centred_form():

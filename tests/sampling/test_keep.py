@@ -90,3 +90,20 @@ def test_a_variable_that_never_changes_may_be_kept_alone():
     target = replace(target, constrain=lambda x: {"x": x, "one": jnp.ones(())})
     tree = mp.sample(target, jnp.zeros(3), **{**SETTINGS, "draws": 2000, "step_size": 0.5}, keep=["one"])
     assert (tree["posterior"]["one"] == 1).all()
+
+
+def test_variables_that_are_made_on_the_host_are_made_of_all_draws_at_once():
+    class Doubled:
+        def __call__(self, x):
+            return {"twice": 2 * x, "first": x[0]}
+
+        def at_rows(self, rows):
+            assert isinstance(rows, np.ndarray)
+            return {"twice": 2 * rows, "first": rows[:, 0]}
+
+    target = replace(mp.Target.from_density(lambda x: -0.5 * x @ x, jnp.zeros(3)), constrain=Doubled())
+    positions = np.arange(24.0).reshape(2, 4, 3)
+    made = variables(positions, target)
+    np.testing.assert_array_equal(made["twice"], 2 * positions)
+    np.testing.assert_array_equal(made["first"], positions[..., 0])
+    assert set(variables(positions, target, ["first"])) == {"first"}

@@ -9,7 +9,7 @@ import mongepatch as mp
 from mongepatch.metrics.low_rank import LowRank
 from mongepatch.program import trace_density
 from mongepatch.warmup.choose_metric import monge_alpha
-from mongepatch.warmup.curvature import Curvature, curvature_of
+from mongepatch.warmup.curvature import Curvature, curvature_of, unstable_fraction
 
 
 def funnel_draws(dimension, count=2000):
@@ -67,3 +67,13 @@ def test_alpha_grows_where_gradients_are_small_for_their_curvature():
     assert monge_alpha(gentle)[0] == pytest.approx(2.0**0.5)
     assert monge_alpha(steep)[0] == pytest.approx(0.125**0.5)
     assert monge_alpha(Curvature(100.0, 0.01, 100.0, 1e-9))[0] == 2.0
+
+
+def test_any_number_of_draws_needs_one_program(compiled_programs):
+    precision = np.array([9.0, 4.0, 0.5])
+    draws = np.random.default_rng(0).normal(size=(150, 3))
+    density = trace_density(lambda x: -0.5 * (precision * x**2).sum(), jax.ShapeDtypeStruct((3,), draws.dtype))
+    base = LowRank.identity(3, 0)
+    fractions = [unstable_fraction(draws[:count], density, base, 1.0) for count in (1, 7, 64, 65, 150)]
+    assert fractions == [1.0] * 5
+    assert sum("_spectra" in name for name in compiled_programs) == 1

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from mongepatch.sampling.form import Form
 from mongepatch.targets.inner import listed
 
 _READ = (
@@ -27,10 +28,17 @@ class Situation(NamedTuple):
     """The class of the metric that chains moved in."""
     given: frozenset[str] = frozenset()
     """Arguments of `sample` that its user set."""
+    parameters: tuple[str, ...] = ()
+    """Variables of the result that are sampled, where it is known that others are computed from them."""
 
 
-def for_geometry(situation: Situation) -> str:
-    """What helps where a density is steeper in some places than in others."""
+def for_geometry(situation: Situation, form: Form | None = None) -> str:
+    """What helps where a density is steeper in some places than in others.
+
+    Args:
+        situation: what there is to know of the run besides its draws.
+        form: the form in which its hierarchy is written, where draws show it.
+    """
     given = situation.given
     if situation.has_residuals and "metric" in given and situation.metric != "Patch":
         return (
@@ -46,13 +54,30 @@ def for_geometry(situation: Situation) -> str:
     if situation.origin == "Stan":
         return (
             "A Stan program does not tell its residuals, by which coordinates are made that suit a model: write it for "
-            f"mp.from_numpyro or mp.from_pymc, give residuals=, or write {_OTHER_FORM}."
+            f"mp.from_numpyro or mp.from_pymc, give residuals=, or {_stan_form(situation, form)}."
         )
     if situation.has_residuals:
         return f'Try metric="patch", whose steps are as short as each place needs, or write the model in {_OTHER_FORM}.'
     if situation.origin == "density":
         return f"{_READ} Or write {_OTHER_FORM}."
     return f"Try {_OTHER_FORM}."
+
+
+def _stan_form(situation: Situation, form: Form | None) -> str:
+    """What to write in another way; never the form that a program has already."""
+    if form is None and not situation.parameters:
+        return f"write {_OTHER_FORM}"
+    if form is None:
+        return "see whether its priors allow values far too large"
+    if form.is_centred:
+        return (
+            f"write {form.effects!r}, whose spread follows {form.scale!r}, in its non-centred form: parameters z ~ "
+            f"std_normal(), and {form.effects} as its mean + {form.scale} * z in transformed parameters"
+        )
+    return (
+        f"write {form.effects!r} in its centred form: the larger {form.scale!r}, the smaller its spread, since data "
+        "say much of their product"
+    )
 
 
 def for_step_size(situation: Situation) -> str:

@@ -9,6 +9,7 @@ from mongepatch._extras import require
 from mongepatch.chains.effective_size import MAX_CHAINS, evenly_spaced_chains, smallest_ess
 from mongepatch.kernels import Failure
 from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size
+from mongepatch.sampling.form import form_of
 from mongepatch.sampling.nested_r_hat import nested_r_hat
 from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
 from mongepatch.warmup.efficiency import MIN_BFMI, smallest_bfmi
@@ -72,7 +73,7 @@ def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
     yield from unstable
     yield from slow
     if unstable or slow or (tree["sample_stats"]["failure"] == int(Failure.ENERGY)).any():
-        yield for_geometry(situation)
+        yield for_geometry(situation, form_of(tree["posterior"].to_dataset(), situation.parameters))
     yield from _deep(tree, situation)
     disagreement = list(_disagreement(tree, situation))
     yield from disagreement or _few_effective(tree)

@@ -288,6 +288,7 @@ def _situation(run: ReadyRun, tree: "DataTree", set_by_user: Mapping[str, bool])
         whitened=run.prepared.whitening is not None and metric == "Euclidean",
         metric=metric,
         given=frozenset(name for name, given in set_by_user.items() if given),
+        parameters=target.parameters,
     )
 
 

@@ -39,15 +39,18 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     if constrain is None:
         layout = target.layout if keep is None else target.layout.only(keep)
         return layout.named(positions)
-    made, columns = _constrained(constrain, keep), kept_columns(target, keep)
+    rows = positions.reshape(-1, positions.shape[-1])
+    if hasattr(constrain, "at_rows"):
+        made = {name: values for name, values in constrain.at_rows(rows).items() if keep is None or name in keep}
+        return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in made.items()}
+    of_position, columns = _constrained(constrain, keep), kept_columns(target, keep)
 
     def kept_variables(part: Vector) -> dict[str, jax.Array]:
         if part.size == target.dimension:
-            return made(part)
-        return made(jnp.zeros(target.dimension, part.dtype).at[columns].set(part))
+            return of_position(part)
+        return of_position(jnp.zeros(target.dimension, part.dtype).at[columns].set(part))
 
     program, shapes = trace(kept_variables, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
-    rows = positions.reshape(-1, positions.shape[-1])
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))
     kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}

@@ -48,7 +48,8 @@ class Target:
     model: ModelResiduals | None = None
     """The residuals of latent variables and of data apart, where they are known, for whitened coordinates."""
     constrain: Callable[[Vector], dict[str, Array]] | None = None
-    """The variables of the result at a flat position, where these are not the parts of the vector by name."""
+    """The variables of the result at a flat position, where these are not the parts of the vector by name. Where it
+    calls back into Python, it should have a method `at_rows` besides, which makes them of the rows of a NumPy array."""
     unconstrain: Callable[[Mapping[str, Any], Vector], Vector] | None = None
     """A flat position with variables of these names at these values, and all else as at a given flat position. Where it
     is None, the values of variables are the parts of the vector."""
@@ -64,6 +65,8 @@ class Target:
     """Other data that it was made with, for the result."""
     origin: str = "density"
     """What it was made from: "density", "NumPyro", "PyMC" or "Stan"."""
+    parameters: tuple[str, ...] = ()
+    """Variables of the result that are sampled, where a model says so; others are computed from them."""
     explain: Callable[[Vector], str] | None = None
     """Says why the density is not finite at a flat position, in terms of the model; empty where it cannot tell."""
     description: str = ""

@@ -37,6 +37,8 @@ _LONG_GRADIENT = 2.0
 """How much larger than any of a normal density a squared gradient must be for the curvature there to be looked at."""
 _MAX_LONG_GRADIENTS = 64
 """At how many such draws it is looked at."""
+_BATCH = 64
+"""Draws that are looked at by one call: for any number of draws, one program is compiled."""
 
 
 class Curvature(NamedTuple):
@@ -54,7 +56,7 @@ class Curvature(NamedTuple):
 
 def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass) -> Curvature:
     """The curvature at some of these positions [number, dimension]."""
-    curvatures, slopes = map(np.asarray, _spectra(on_device(_thinned(positions)), density, base))
+    curvatures, slopes = _spectra_at(_thinned(positions), density, base)
     usable = np.isfinite(curvatures).all(axis=1) & np.isfinite(slopes) & (curvatures[:, 0] > 0)
     if not usable.any():
         return Curvature(0.0, 0.0, 1.0, 1.0)
@@ -84,7 +86,7 @@ def unstable_fraction(positions: np.ndarray, density: LogDensity, base: InverseM
     """The fraction of these draws [number, dimension] at which steps of this size in a constant metric are unstable."""
     if not twice_differentiable(density, positions[0]):
         return 0.0
-    largest = np.asarray(_spectra(on_device(_thinned(positions)), density, base)[0][:, 0])
+    largest = _spectra_at(_thinned(positions), density, base)[0][:, 0]
     return float(np.mean(step_size * np.sqrt(largest) > _STABILITY_LIMIT))
 
 
@@ -128,6 +130,17 @@ def _squares(gradients: Positions, base: InverseMass) -> PerPosition:
 def _thinned(positions: np.ndarray) -> np.ndarray:
     some: np.ndarray = positions[np.linspace(0, len(positions) - 1, min(_MAX_POINTS, len(positions))).astype(int)]
     return some
+
+
+def _spectra_at(positions: np.ndarray, density: LogDensity, base: InverseMass) -> tuple[np.ndarray, np.ndarray]:
+    """The largest curvatures at positions [number, dimension], and squared gradients."""
+    made = []
+    for first in range(0, len(positions), _BATCH):
+        batch = positions[first : first + _BATCH]
+        found = _spectra(on_device(np.resize(batch, (_BATCH, batch.shape[1]))), density, base)
+        made.append([np.asarray(values)[: len(batch)] for values in found])
+    curvatures, slopes = (np.concatenate(values) for values in zip(*made, strict=True))
+    return curvatures, slopes
 
 
 @partial(jit, quick=True)

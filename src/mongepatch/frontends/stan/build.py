@@ -1,6 +1,7 @@
 """A Stan model as a target."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from mongepatch.frontends.stan.bridgestan_model import BridgeStanModel
 from mongepatch.frontends.stan.compiled_model import CompiledModel
 from mongepatch.frontends.stan.generative import StanDraws, predictions_of
 from mongepatch.frontends.stan.httpstan_model import HTTPStanModel
-from mongepatch.frontends.stan.source import arrays_of, data_from, program_from
+from mongepatch.frontends.stan.source import arrays_of, data_from, parameters_of, program_from
 from mongepatch.targets import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.validation import whole_number
@@ -35,8 +36,9 @@ def build(program: Any, data: Any, seed: int, hessian: str, predictions: Mapping
     # httpstan is preferred: XLA calls the library without Python, once for all chains.
     use_bridgestan = bridgestan_model.is_available() and find_spec("httpstan") is None
     model_type = BridgeStanModel if use_bridgestan else HTTPStanModel
-    model = model_type(program_from(program), data, seed, exact=hessian == "exact")
-    return target_of(model, data, seed, predictions or {})
+    source = program_from(program)
+    target = target_of(model_type(source, data, seed, exact=hessian == "exact"), data, seed, predictions or {})
+    return replace(target, parameters=parameters_of(source.code, list(target.variables)))
 
 
 def target_of(
@@ -54,23 +56,44 @@ def target_of(
     def start(key: PRNGKey) -> Vector:
         return uniform_vector(key, model.dimension, jnp.result_type(float), reach=INIT_RADIUS)
 
-    def constrain(x: Vector) -> dict[str, jax.Array]:
-        scalars = compiled_model.constrained_draw(model_id, x, len(model.columns), seed)
-        return {name: scalars[indices] for name, indices in variables}
-
     names, arrays = [variable.name for variable in variables], arrays_of(data)
     predicted = predictions_of(names, predictions or {})
     return Target(
         log_density,
         Layout(("unconstrained",), ((model.dimension,),)),
         start,
-        constrain=constrain,
+        constrain=StanVariables(model_id, variables, len(model.columns), seed),
         generative=StanDraws(names, predicted),
         origin="Stan",
         observed_data={name: array for name, array in arrays.items() if name in predicted},
         constant_data={name: array for name, array in arrays.items() if name not in predicted},
         description=_description(model, variables),
     )
+
+
+@dataclass(frozen=True)
+class StanVariables:
+    """All variables of a draw, as `Target.constrain`."""
+
+    model_id: compiled_model.ModelId
+    variables: "Sequence[StanVariable]"
+    width: int
+    """Scalars of a draw."""
+    seed: int
+
+    def __call__(self, x: Vector) -> dict[str, jax.Array]:
+        """By name, at a flat position."""
+        scalars = compiled_model.constrained_draw(self.model_id, x, self.width, self.seed)
+        return {name: scalars[indices] for name, indices in self.variables}
+
+    def at_rows(self, rows: np.ndarray) -> dict[str, np.ndarray]:
+        """The same at many positions [number, dimension], without JAX.
+
+        A compiled program that calls back into Python waits for it, while JAX hands it the positions by another thread.
+        With one core there is no other, and the program may wait for ever.
+        """
+        scalars = compiled_model.constrained(self.model_id, self.seed, rows)
+        return {name: scalars[:, indices] for name, indices in self.variables}
 
 
 class StanVariable(NamedTuple):

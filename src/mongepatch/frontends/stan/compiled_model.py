@@ -84,7 +84,7 @@ def call(library: str, function: Function, model_id: ModelId, *arrays: jax.Array
 def constrained_draw(model_id: ModelId, x: Vector, width: int, seed: int) -> AnyVector:
     """All scalars of the draw at a position. Its random numbers are a function of the seed and the position."""
     shape = jax.ShapeDtypeStruct((width,), x.dtype)
-    return jax.pure_callback(_constrained, shape, model_id, jnp.uint32(seed), x, vmap_method="broadcast_all")
+    return jax.pure_callback(constrained, shape, model_id, jnp.uint32(seed), x, vmap_method="broadcast_all")
 
 
 def _gradients(model_id: Any, x: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -96,7 +96,8 @@ def _products(model_id: Any, x: Any, v: Any) -> tuple[np.ndarray]:
     return (_model(model_id).products(_rows(x), _rows(v)).reshape(x.shape).astype(x.dtype),)
 
 
-def _constrained(model_id: Any, seed: Any, x: Any) -> np.ndarray:
+def constrained(model_id: Any, seed: Any, x: Any) -> np.ndarray:
+    """The same at positions [..., dimension], without JAX."""
     rows, base_seed = _rows(x), int(np.asarray(seed).flat[0])
     seeds = np.array([zlib.crc32(row.tobytes(), base_seed) for row in rows], np.uint32)
     return _model(model_id).constrain(rows, seeds).reshape(*x.shape[:-1], -1).astype(x.dtype)

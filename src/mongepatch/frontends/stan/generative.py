@@ -66,7 +66,10 @@ class StanDraws:
     def prior(self, draws: int, seed: int) -> dict[str, "Dataset"]:
         """Stan has no draws of a prior."""
         raise ModelError(
-            "Stan cannot draw from a prior: write a program without the likelihood, and sample it with mp.sample."
+            "A Stan program has no draws of its prior: its blocks do not tell the prior from the likelihood. Guard the "
+            "likelihood, data { int<lower=0, upper=1> prior_only; } and model { … if (!prior_only) y ~ …; }, and "
+            'sample it: prior = mp.sample(mp.from_stan(code, data | {"prior_only": 1})). Its groups posterior and '
+            'posterior_predictive, by y_rep, are then the prior\'s: tree["prior"] = prior["posterior"].'
         )
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,6 +33,14 @@ def program_from(program: Any) -> StanProgram:
             f"A Stan program must be its code, or the path of a .stan file; this is a {type(program).__name__}."
         )
     return StanProgram(program, None)
+
+
+def parameters_of(code: str, variables: Sequence[str]) -> tuple[str, ...]:
+    """Which variables of a program its block `parameters` declares; none where it cannot be read, as in an include."""
+    bare = re.sub(r"//[^\n]*|/\*.*?\*/", "", code, flags=re.DOTALL)
+    blocks = re.findall(r"(\btransformed\s+)?\bparameters\s*\{([^}]*)\}", bare)
+    words = {word for transformed, block in blocks if not transformed for word in re.findall(r"\w+", block)}
+    return tuple(name for name in variables if name in words)
 
 
 def data_from(data: Any) -> dict[str, Any]:
