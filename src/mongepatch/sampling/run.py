@@ -33,6 +33,7 @@ from mongepatch.warmup import (
     initial_policy,
     parse_tuning,
     takes_residuals,
+    tuning_to_begin,
     tuning_to_try,
     warm_up,
 )
@@ -108,7 +109,8 @@ def begin_run(
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
     policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
-    planned = [tuning, tuning_to_try(tuning, to_find, options.warmup)] if options.compiles_ahead else []
+    first = tuning_to_begin(tuning, prepared.density, prepared.chains)
+    planned = [first, tuning_to_try(tuning, to_find, options.warmup)] if options.compiles_ahead else []
     where = (policy, kernel, prepared.placement)
     compiling = [
         compile_ahead(prepared.keys.run, prepared.positions, prepared.density, each, *where)

@@ -12,7 +12,7 @@ from mongepatch.warmup.options import (
 )
 from mongepatch.warmup.state import WarmupState
 from mongepatch.warmup.step_size import initial_policy
-from mongepatch.warmup.warmup import Choice, default_warmup, tuning_to_try, warm_up
+from mongepatch.warmup.warmup import Choice, default_warmup, tuning_to_begin, tuning_to_try, warm_up
 
 __all__ = [
     "DEFAULT_ACCEPTANCE",
@@ -27,6 +27,7 @@ __all__ = [
     "parse_kernel",
     "parse_tuning",
     "takes_residuals",
+    "tuning_to_begin",
     "tuning_to_try",
     "warm_up",
 ]

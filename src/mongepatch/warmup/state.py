@@ -22,12 +22,10 @@ from mongepatch.warmup.step_size import (
     find_reasonable_step_size,
     initial_policy,
 )
-from mongepatch.warmup.tree_depth import with_depth_limit, with_full_depth
+from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_limit, with_full_depth
 
 _RECENT_RECORDS = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
-MANY_CHAINS = 256
-"""Chains from which on a few draws of all of them tell enough."""
 _INITIAL_DIVERGENCE_THRESHOLD = 1e10
 """The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
 
@@ -64,7 +62,7 @@ class WarmupState:
         self._key, self._searches = key, 0
         self._model_positions = np.asarray(points.position)
         self._keeps_all, self._fixed_acceptance, self._transient = keep, fixed_acceptance, True
-        self._limits_depth = self.has_many_chains and getattr(tuning.trajectory, "depth_limit", None) is None
+        self._limits_depth = limits_depth(tuning.trajectory, runner.density, len(points.logdensity))
         self._limit_depth(None)
 
     @classmethod
@@ -215,7 +213,7 @@ class WarmupState:
             self.tuning = self.tuning._replace(trajectory=with_full_depth(self.tuning.trajectory))
 
     def _limit_depth(self, n_steps: np.ndarray | None) -> None:
-        """Limit the depth of trees by the steps of the last ones, where there are many chains."""
+        """Limit the depth of trees by the steps of the last ones, where it is limited at all."""
         if self._limits_depth:
             self.tuning = self.tuning._replace(trajectory=with_depth_limit(self.tuning.trajectory, n_steps))
 

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from mongepatch._typing import LogDensity
 from mongepatch.chains import Tuning
 from mongepatch.trajectories import NUTS, Static
 from mongepatch.warmup.choose_metric import choose_metric, take_care
@@ -10,7 +11,8 @@ from mongepatch.warmup.curvature import recent_unstable_fraction
 from mongepatch.warmup.efficiency import run_trial
 from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
-from mongepatch.warmup.state import MANY_CHAINS, WarmupState
+from mongepatch.warmup.state import WarmupState
+from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_limit
 
 MIN_DRAWS_TO_CHOOSE = 300
 """Draws below which only the step size and M are found."""
@@ -42,6 +44,13 @@ class Choice(NamedTuple):
 def default_warmup(chains: int) -> int:
     """How many draws of warm-up to make for so many chains, where the user does not say."""
     return DEFAULT_DRAWS_OF_MANY if chains >= MANY_CHAINS else DEFAULT_DRAWS
+
+
+def tuning_to_begin(tuning: Tuning, density: LogDensity, chains: int) -> Tuning:
+    """What the first draws of warm-up are made with, from what the user leaves it to begin with."""
+    if not limits_depth(tuning.trajectory, density, chains):
+        return tuning
+    return tuning._replace(trajectory=with_depth_limit(tuning.trajectory))
 
 
 def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int) -> Tuning | None:
