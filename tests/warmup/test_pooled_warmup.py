@@ -1,5 +1,6 @@
 """Warm-up of hundreds of chains: a hundred draws of each are enough for all together."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -8,7 +9,8 @@ import pytest
 from helpers import Known, flattened, largest_deviation, sample_quietly
 
 import mongepatch as mp
-from mongepatch.warmup.tree_depth import with_depth_limit, with_full_depth
+from mongepatch.program import trace
+from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_limit, with_full_depth
 
 SCALES = jnp.array([0.01, 1.0, 30.0])
 
@@ -52,6 +54,16 @@ def test_trees_are_limited_by_those_before_and_never_below_what_is_needed():
     assert int(with_depth_limit(mp.NUTS(10), np.full((4, 5), 63)).depth_limit) == 8
     assert int(with_full_depth(mp.NUTS(9)).depth_limit) == 9
     assert with_depth_limit(mp.Static(5)) == mp.Static(5)
+
+
+def test_trees_are_limited_for_many_chains_and_in_whitened_coordinates():
+    density, _ = trace(lambda x: -0.5 * x @ x, jax.ShapeDtypeStruct((2,), float))
+    whitened = mp.whiten(mp.targets.funnel(2)).logdensity
+    assert not limits_depth(mp.NUTS(), density, 4)
+    assert limits_depth(mp.NUTS(), density, MANY_CHAINS)
+    assert limits_depth(mp.NUTS(), whitened, 4)
+    assert not limits_depth(mp.NUTS(10, depth_limit=3), whitened, 4)
+    assert not limits_depth(mp.Static(3), whitened, 4)
 
 
 def test_a_limit_of_the_depth_is_kept():

@@ -160,15 +160,18 @@ def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[De
         return None
     numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
 
-    at = on_device(places.value)
+    real = jnp.result_type(float)
 
-    def add(values: Any) -> Any:
-        return lax.scatter_add(jnp.zeros(operand.shape), at, values, numbers, mode=mode)
+    @jax.jit  # operation by operation, it would be compiled as several programs
+    def taken(counted: Any, zeros: Any, at: Any) -> Any:
+        def add(values: Any) -> Any:
+            return lax.scatter_add(zeros, at, values, numbers, mode=mode)
+
+        return jax.linear_transpose(add, jax.ShapeDtypeStruct(updates.shape, real))(counted)[0]
 
     # The transpose of the operation takes from each place of the result: it says where an update goes, 0 for nowhere.
-    real = jnp.result_type(float)
-    counted = on_device(np.arange(1.0, size + 1).reshape(operand.shape), real)
-    (to,) = jax.linear_transpose(add, jax.ShapeDtypeStruct(updates.shape, real))(counted)
+    counted = np.arange(1.0, size + 1).reshape(operand.shape)
+    to = taken(on_device(counted, real), on_device(np.zeros_like(counted), real), on_device(places.value))
     to = np.asarray(to).astype(int).reshape(-1) - 1
     before, after = joined([operand.table(dimension), updates.table(dimension)])
     groups = np.append(np.arange(size), to[to >= 0])
