@@ -38,7 +38,7 @@ def test_what_is_missing_is_told():
         plain.predict(posterior("mu"), 0, None)
     with pytest.raises(mp.ModelError, match="for its own arguments only"):
         plain.predict(posterior("mu"), 0, {"x": 1.0})
-    with pytest.raises(mp.ModelError, match="no draws of its prior.*prior_only"):
+    with pytest.raises(mp.ModelError, match=r"no draws of its prior.*prior_only"):
         plain.prior(5, 0)
     with pytest.raises(mp.ParameterError, match=r"lacks \['log_lik'\]"):
         StanDraws(["mu", "log_lik"], {}).log_likelihood(posterior("mu"))

@@ -81,6 +81,27 @@ def walk_as_a_sum_of_steps():
     numpyro.sample("y", dist.Normal(jnp.cumsum(tau * z), 1), obs=np.zeros(100))
 
 
+def spike_and_slab():
+    tau = numpyro.sample("tau", dist.HalfNormal(1))
+    gate, slope = (numpyro.sample(name, dist.Normal(0, 1).expand([5]).to_event(1)) for name in ("gate", "slope"))
+    numpyro.sample("y", dist.Normal(jnp.where(gate > 0, tau * slope, 0.0)[GROUP], 1), obs=Y)
+
+
+def mixed_precision():
+    tau = numpyro.sample("tau", dist.HalfNormal(1))
+    z = numpyro.sample("z", dist.Normal(0, 1).expand([5]).to_event(1))
+    numpyro.sample("y", dist.Normal(jnp.sin((tau * z).astype(jnp.float32))[GROUP], 1), obs=Y)
+
+
+@pytest.mark.parametrize("model", [spike_and_slab, mixed_precision], ids=lambda model: model.__name__)
+def test_a_cut_has_one_precision_and_no_comparisons(model):
+    target, found = inner_of(model)
+    x = 0.5 * jax.random.normal(jax.random.key(1), (target.dimension,))
+    argument = x if found.data.predictors is None else jnp.concatenate([found.data.predictors(x), x])
+    expected = [site.log_likelihood for site in target.model.data(x)]
+    np.testing.assert_allclose(found.data.log_likelihoods(argument), expected, rtol=1e-6)
+
+
 WITHOUT = [centred, product_of_two_effects, walk_as_a_sum_of_steps]
 
 

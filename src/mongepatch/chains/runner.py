@@ -197,6 +197,6 @@ def concatenated(parts: Sequence[Record]) -> Record:
 
 
 def joined(parts: Sequence[Record]) -> Record:
-    """Chunks as one record, with axes (chain, draw)."""
-    whole: Record = jax.tree.map(lambda array: np.ascontiguousarray(array.swapaxes(0, 1)), concatenated(parts))
+    """Chunks as one record, with axes (chain, draw): a copy, which can be written to and keeps no chunk in memory."""
+    whole: Record = jax.tree.map(lambda array: np.array(array.swapaxes(0, 1), order="C"), concatenated(parts))
     return whole

@@ -105,7 +105,8 @@ def _apply(equation: Any, operands: list[Any], done: dict[Any, Any] | None) -> l
         return _evaluate(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), operands, done=done)
     if done is None:
         return apply_operation(equation, operands)
-    key = equation.primitive, *map(_identity, equation.params.items()), *map(_identity, operands)
+    parameters = [(name, _identity(value)) for name, value in equation.params.items()]
+    key = equation.primitive, *parameters, *map(_identity, operands)
     if key not in done:
         done[key] = apply_operation(equation, operands), operands, equation  # kept, so that their identities stay
     found: list[Any] = done[key][0]

@@ -14,6 +14,8 @@ from mongepatch.targets import Target
 
 _BYTES = 64 * 2**20
 """How much the variables of the draws that are made at once may take."""
+_ROWS = 500
+"""Draws whose variables are made at once where their size is not known beforehand."""
 
 
 def kept_columns(target: Target, keep: Collection[str] | None) -> np.ndarray | None:
@@ -41,8 +43,7 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
         return layout.named(positions)
     rows = positions.reshape(-1, positions.shape[-1])
     if hasattr(constrain, "at_rows"):
-        made = {name: values for name, values in constrain.at_rows(rows).items() if keep is None or name in keep}
-        return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in made.items()}
+        return _at_rows(constrain.at_rows, positions, keep)
     of_position, columns = _constrained(constrain, keep), kept_columns(target, keep)
 
     def kept_variables(part: Vector) -> dict[str, jax.Array]:
@@ -62,6 +63,19 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
         for name, values in _at(program, chunk).items():
             kept[name][first:last] = values[: last - first]
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
+
+
+def _at_rows(
+    at_rows: Callable[[np.ndarray], dict[str, np.ndarray]], positions: np.ndarray, keep: Collection[str] | None
+) -> dict[str, Any]:
+    """The same by a function of rows, for some of them at a time, since only a few of its variables may be kept."""
+    rows = positions.reshape(-1, positions.shape[-1])
+    parts = []
+    for first in range(0, len(rows), _ROWS):
+        made = at_rows(rows[first : first + _ROWS])
+        parts.append({name: values for name, values in made.items() if keep is None or name in keep})
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in whole.items()}
 
 
 def _constrained(

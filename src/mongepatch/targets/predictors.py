@@ -79,7 +79,9 @@ def _smallest_cut(
             if not np.isin(result.places, places).any():
                 continue
             number[variable] = len(limits)
-            may_be_cut = variable not in curved and not np.isin(result.places, scales).any()
+            # The cut is one vector of the position's precision: no comparisons, whole numbers or complex ones.
+            is_real = variable.aval.dtype == position.aval.dtype
+            may_be_cut = is_real and variable not in curved and not np.isin(result.places, scales).any()
             limits.append(int(variable.aval.size) if may_be_cut else _NO_LIMIT)
             edges += [(number[given], number[variable]) for given in _variables(operation) if given in number]
     ends = [number[variable] for variable in program.jaxpr.outvars if _is_in(variable, set(number))]

@@ -65,7 +65,10 @@ def take_care(
     What stays in trouble with them, or is in such trouble that they would not help, is for `choose_metric`.
     """
     may_be_patch = to_find.metric and to_find.residuals is not None and not state.is_whitened
-    if not may_be_patch or _is_severe(state, seen) or not _needs_care(state, seen):
+    # A hundred draws of many chains have no time for it.
+    if not may_be_patch or not state.may_shorten_steps(CAREFUL_ACCEPTANCE) or state.has_many_chains:
+        return seen
+    if _is_severe(state, seen) or not _needs_care(state, seen):
         return seen
     state.set_target_acceptance(CAREFUL_ACCEPTANCE)
     state.run(draws)

@@ -187,6 +187,10 @@ class WarmupState:
         count = len(positions)
         return np.concatenate(internal)[:count], np.concatenate(gradients)[:count]
 
+    def may_shorten_steps(self, acceptance: float) -> bool:
+        """Whether a target acceptance rate of this much would do so: not where the user has given one, or ε."""
+        return not (self._fixed_acceptance or self.has_fixed_step_size) and acceptance > self.target_acceptance
+
     def set_target_acceptance(self, acceptance: float) -> None:
         """Adapt to another acceptance rate from now on, unless the user has given one."""
         if not self._fixed_acceptance and acceptance != self.target_acceptance:

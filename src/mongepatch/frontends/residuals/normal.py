@@ -85,6 +85,6 @@ def _small_inverse(factor: jax.Array) -> jax.Array:
     """L⁻¹, row by row."""
     size, rows = factor.shape[-1], list[jax.Array]()
     for i in range(size):
-        known = sum((factor[..., i, j, None] * row for j, row in enumerate(rows)), jnp.zeros(()))
+        known = sum((factor[..., i, j, None] * row for j, row in enumerate(rows)), 0.0)
         rows.append((np.eye(size, dtype=factor.dtype)[i] - known) / factor[..., i, i, None])
     return jnp.stack(rows, axis=-2)
