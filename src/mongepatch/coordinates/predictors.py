@@ -13,6 +13,7 @@ from mongepatch._linalg import dot
 from mongepatch._typing import AnyVector
 from mongepatch.sparse.colouring import colour
 from mongepatch.sparse.pattern import Pattern
+from mongepatch.sparse.plan import places_among
 from mongepatch.sparse.sums import Sums, take
 
 _FEW_TERMS, _SPARSE = 200, 1 / 64
@@ -43,15 +44,13 @@ class PredictorPlan:
     def _plan_sums(self, product: Pattern) -> None:
         of_j, of_w, index = self._pattern, self._information, self._colouring.index
         count, size = of_j.shape
-        entry, other = _matches(of_w.columns, of_j)
+        entry, other = of_j.entries_in(of_w.columns)
         keys = product.rows.astype(int) * size + product.columns  # sorted
         place = np.searchsorted(keys, of_w.rows[entry].astype(int) * size + of_j.columns[other])
         self._product = Sums(len(product), _by_result(place, entry, index[other]))
-        entry, other = _matches(of_j.rows, product)
-        order = np.argsort(self._wanted)
-        wanted = of_j.columns[entry].astype(int) * size + product.columns[other]
-        at = order[np.minimum(np.searchsorted(self._wanted, wanted, sorter=order), len(order) - 1)]
-        inside = self._wanted[at] == wanted
+        entry, other = product.entries_in(of_j.rows)
+        at = places_among(self._wanted, of_j.columns[entry].astype(int) * size + product.columns[other])
+        inside = at >= 0
         self._entries = Sums(len(self._wanted), _by_result(at[inside], index[entry[inside]], other[inside]))
         self._back = Sums(size, _by_result(of_j.columns.astype(int), index, of_j.rows.astype(int)))
         self._along = Sums(count, _by_result(of_w.rows.astype(int), np.arange(len(of_w)), of_w.columns.astype(int)))
@@ -77,15 +76,6 @@ class PredictorPlan:
         places[self._information.rows, self._information.columns] = np.arange(len(self._information))
         W = take(jnp.append(matrix, 0.0), places)
         return take(dot(J.T, dot(W, J)).ravel(), self._wanted), dot(J.T, vector - dot(W, offset))
-
-
-def _matches(numbers: np.ndarray, pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of an element of `numbers` and an entry of the pattern in the row of that number."""
-    starts = pattern.row_starts
-    counts = np.diff(starts)[numbers]
-    entry = np.repeat(np.arange(len(numbers)), counts)
-    within = np.arange(len(entry)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return entry, np.repeat(starts[numbers], counts) + within
 
 
 def _by_result(results: np.ndarray, left: np.ndarray, right: np.ndarray) -> np.ndarray:

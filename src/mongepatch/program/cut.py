@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import AnyVector, Vector
-from mongepatch.program.program import Program, apply_operation, trace
+from mongepatch.program.program import Program, apply_operation, needed_equations, trace
 
 _CALLS = {"jit", "pjit", "closed_call", "core_call"}
 """Operations that do nothing but evaluate an inner program."""
@@ -80,23 +80,12 @@ def _evaluate(
     def read(variable: Any) -> Any:
         return variable.val if hasattr(variable, "val") else values[variable]
 
-    for equation in _needed(jaxpr, wanted, set(known or ())):
+    for equation in needed_equations(jaxpr, wanted, known or ()):
         operands = [read(variable) for variable in equation.invars]
         results = _apply(equation, operands, done)
         for variable, result in zip(equation.outvars, results, strict=True):
             values.setdefault(variable, result)
     return [read(variable) for variable in wanted]
-
-
-def _needed(jaxpr: Any, wanted: Sequence[Any], known: set[Any]) -> list[Any]:
-    """The equations that the wanted variables follow from, with some known."""
-    needed = {variable for variable in wanted if not hasattr(variable, "val")} - known
-    found = []
-    for equation in reversed(jaxpr.eqns):
-        if not needed.isdisjoint(equation.outvars):
-            found.append(equation)
-            needed |= {variable for variable in equation.invars if not hasattr(variable, "val")} - known
-    return found[::-1]
 
 
 def _apply(equation: Any, operands: list[Any], done: dict[Any, Any] | None) -> list[Any]:

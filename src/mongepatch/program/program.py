@@ -4,7 +4,7 @@ Compilations are looked up by the program's text, with the data as an argument. 
 its compilation, even with other data of the same shapes, and data that changed since the last call is never overlooked.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -85,15 +85,26 @@ def _without_unused(jaxpr: Any) -> tuple[Any, list[bool]]:
 
     XLA would leave them out as well, but only after JAX has differentiated and batched them.
     """
-    needed = {variable for variable in jaxpr.outvars if not hasattr(variable, "val")}
-    kept = []
-    for equation in reversed(jaxpr.eqns):
-        if equation.effects or not needed.isdisjoint(equation.outvars):
-            kept.append(equation)
-            needed.update(variable for variable in equation.invars if not hasattr(variable, "val"))
+    kept = needed_equations(jaxpr, jaxpr.outvars, with_effects=True)
+    needed = {variable for equation in kept for variable in equation.invars if not hasattr(variable, "val")}
+    needed |= {variable for variable in jaxpr.outvars if not hasattr(variable, "val")}
     used = [variable in needed for variable in jaxpr.constvars]
     constvars = [variable for variable, use in zip(jaxpr.constvars, used, strict=True) if use]
-    return jaxpr.replace(eqns=kept[::-1], constvars=constvars), used
+    return jaxpr.replace(eqns=kept, constvars=constvars), used
+
+
+def needed_equations(
+    jaxpr: Any, wanted: Iterable[Any], known: Collection[Any] = (), *, with_effects: bool = False
+) -> list[Any]:
+    """The equations that the wanted variables follow from, with some known; those with effects too, if asked for."""
+    given = set(known)
+    needed = {variable for variable in wanted if not hasattr(variable, "val")} - given
+    found = []
+    for equation in reversed(jaxpr.eqns):
+        if (with_effects and equation.effects) or not needed.isdisjoint(equation.outvars):
+            found.append(equation)
+            needed |= {variable for variable in equation.invars if not hasattr(variable, "val")} - given
+    return found[::-1]
 
 
 def apply_operation(equation: Any, values: Sequence[Any]) -> list[Any]:

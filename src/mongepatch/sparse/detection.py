@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch.program import Program, in_numpy
+from mongepatch.program.program import needed_equations
 from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 from mongepatch.sparse.interactions import Interactions
 from mongepatch.sparse.pattern import Pattern
@@ -63,7 +64,7 @@ def operations(program: Program, dimension: int) -> list[Operation]:
     found = dict(zip([*program.jaxpr.constvars, *program.jaxpr.invars], _inputs(program, dimension), strict=True))
     listed = []
     with jax.ensure_compile_time_eval():
-        for equation in _used(program.jaxpr):
+        for equation in needed_equations(program.jaxpr, program.jaxpr.outvars):
             inputs = [_read(variable, found) for variable in equation.invars]
             interactions = Interactions(dimension)
             results = _apply(equation, inputs, _Mode(exact=False, interactions=interactions))
@@ -99,7 +100,8 @@ def _constant(value: Any) -> Dependence:
 def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:
     """What is known of a program's results."""
     found: dict[Any, Dependence] = dict(zip([*jaxpr.constvars, *jaxpr.invars], inputs, strict=True))
-    for equation in _used(jaxpr):
+    # What a library computes in passing may interact as it likes: only what results follow from is looked at.
+    for equation in needed_equations(jaxpr, jaxpr.outvars):
         results = _apply(equation, [_read(variable, found) for variable in equation.invars], mode)
         found.update(zip(equation.outvars, results, strict=True))
     return [_read(variable, found) for variable in jaxpr.outvars]
@@ -107,17 +109,6 @@ def _evaluate(jaxpr: Any, inputs: list[Dependence], mode: _Mode) -> list[Depende
 
 def _read(variable: Any, found: dict[Any, Dependence]) -> Dependence:
     return _constant(variable.val) if hasattr(variable, "val") else found[variable]
-
-
-def _used(jaxpr: Any) -> list[Any]:
-    """The operations whose results are used. What a library computes in passing may interact as it likes."""
-    needed = set(map(id, jaxpr.outvars))
-    found = []
-    for equation in reversed(jaxpr.eqns):
-        if any(id(variable) in needed for variable in equation.outvars):
-            needed.update(map(id, equation.invars))
-            found.append(equation)
-    return found[::-1]
 
 
 def _apply(equation: Any, inputs: list[Dependence], mode: _Mode) -> list[Dependence]:

@@ -91,6 +91,13 @@ class Pattern:
         rows, columns = np.append(self.rows, other.rows), np.append(self.columns, other.columns)
         return Pattern(self.shape, rows, columns)
 
+    def entries_in(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """All pairs of an element of `rows` and an entry in that row, as numbers of elements and of entries."""
+        counts = np.diff(self.row_starts)[rows]
+        element = np.repeat(np.arange(len(rows)), counts)
+        within = np.arange(len(element)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return element, np.repeat(self.row_starts[rows], counts) + within
+
     def above(self, other: "Pattern") -> "Pattern":
         """The rows of this pattern followed by those of another."""
         rows, columns = np.append(self.rows, self.shape[0] + other.rows), np.append(self.columns, other.columns)

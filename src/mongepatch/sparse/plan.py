@@ -71,7 +71,7 @@ class SparsePlan:
     @cached_property
     def _pairs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Pairs of entries of the same row, colour by colour, and the key of their entry of JᵀJ."""
-        one, two = _pairs(self._pattern)
+        one, two = self._pattern.entries_in(self._pattern.rows)
         index, colours, columns = self._index, self._colours, self._pattern.columns.astype(int)
         order = np.lexsort((index[two], index[one], colours[two], colours[one]))
         one, two = one[order], two[order]
@@ -82,7 +82,7 @@ class SparsePlan:
         one, two, wanted = self._pairs
         if left_out is not None:
             one, two, wanted = one[~left_out], two[~left_out], wanted[~left_out]
-        return Sums(len(self._keys), _found(_places(self._keys, wanted), self._index[one], self._index[two]))
+        return Sums(len(self._keys), _found(places_among(self._keys, wanted), self._index[one], self._index[two]))
 
     @property
     def pair_rows(self) -> np.ndarray:
@@ -97,9 +97,9 @@ class SparsePlan:
     def _weights(self) -> Sums:
         # Of a symmetric pair outside the tail one entry is listed, which stands for both.
         one, two, wanted = self._pairs
-        place = _places(self._keys, wanted)
+        place = places_among(self._keys, wanted)
         mirrored = self.elimination.columns * self.dimension + self.elimination.rows
-        place = np.where(place < 0, _places(mirrored, wanted), place)
+        place = np.where(place < 0, places_among(mirrored, wanted), place)
         return Sums(self._size, np.stack([self._index[two], self._index[one], place], axis=1))
 
     @cached_property
@@ -136,16 +136,7 @@ class SparsePlan:
         return self._weights(jacobian, inverse)
 
 
-def _pairs(pattern: Pattern) -> tuple[np.ndarray, np.ndarray]:
-    """All pairs of entries of the same row, as numbers of entries."""
-    counts = np.diff(pattern.row_starts)
-    partners = np.repeat(counts, counts)
-    one = np.repeat(np.arange(len(pattern)), partners)
-    within = np.arange(len(one)) - np.repeat(np.cumsum(partners) - partners, partners)
-    return one, np.repeat(np.repeat(pattern.row_starts[:-1], counts), partners) + within
-
-
-def _places(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+def places_among(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     """Where the wanted are among the keys; −1 for those that are not there."""
     order = np.argsort(keys)
     at = order[np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)]

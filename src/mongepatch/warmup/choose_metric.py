@@ -68,7 +68,8 @@ def take_care(
     # A hundred draws of many chains have no time for it.
     if not may_be_patch or not state.may_shorten_steps(CAREFUL_ACCEPTANCE) or state.has_many_chains:
         return seen
-    if _is_severe(state, seen) or not _needs_care(state, seen):
+    unstable = recent_unstable_fraction(state)
+    if _is_severe(seen, unstable) or not _needs_care(state, seen, unstable):
         return seen
     state.set_target_acceptance(CAREFUL_ACCEPTANCE)
     state.run(draws)
@@ -76,18 +77,17 @@ def take_care(
     return run_trial(state, trial_draws)._replace(is_careful=True)
 
 
-def _is_severe(state: WarmupState, seen: TrialStatistics) -> bool:
+def _is_severe(seen: TrialStatistics, unstable: float) -> bool:
     """Whether chains are in trouble that shorter steps would not mend.
 
     A low BFMI counts: the energy changes slowly where the density has a neck, which chains may never have entered.
     """
-    trouble = max(seen.diverging_fraction, recent_unstable_fraction(state))
-    return seen.bfmi < MIN_BFMI or trouble > _SEVERE_FRACTION
+    return seen.bfmi < MIN_BFMI or max(seen.diverging_fraction, unstable) > _SEVERE_FRACTION
 
 
-def _needs_care(state: WarmupState, seen: TrialStatistics) -> bool:
+def _needs_care(state: WarmupState, seen: TrialStatistics, unstable: float) -> bool:
     """Whether some places are too stiff for the steps that suit the others."""
-    if seen.diverges or recent_unstable_fraction(state) > _CALM_UNSTABLE_FRACTION:
+    if seen.diverges or unstable > _CALM_UNSTABLE_FRACTION:
         return True
     metric: Any = state.tuning.metric
     rows, density = state.recent_positions(), state.runner.density
@@ -99,10 +99,11 @@ def _needs_care(state: WarmupState, seen: TrialStatistics) -> bool:
 
 def _needs_patch(state: WarmupState, seen: TrialStatistics) -> bool:
     """Whether a constant metric may be wrong, with steps as short as they are now."""
+    unstable = recent_unstable_fraction(state)
     return (
-        _is_severe(state, seen)
+        _is_severe(seen, unstable)
         or seen.diverging_fraction > _MAX_STAYING_DIVERGING
-        or recent_unstable_fraction(state) > MAX_UNSTABLE_FRACTION
+        or unstable > MAX_UNSTABLE_FRACTION
     )
 
 

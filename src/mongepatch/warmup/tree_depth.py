@@ -14,14 +14,12 @@ from mongepatch._typing import LogDensity
 from mongepatch.coordinates import WhitenedDensity
 from mongepatch.trajectories import NUTS
 
+MANY_CHAINS = 256
+"""Chains from which on a few draws of all of them tell enough."""
 _FIRST_DEPTH, _LEAST_DEPTH = 6, 5
 """The limit before there are any draws, and the lowest later."""
 _SPARE_DEPTH = 2
 """By how much trees may be deeper than one of the mean number of steps."""
-
-
-MANY_CHAINS = 256
-"""Chains from which on a few draws of all of them tell enough."""
 
 
 def limits_depth(trajectory: Any, density: LogDensity, chains: int) -> bool:
