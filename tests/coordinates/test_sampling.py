@@ -47,7 +47,7 @@ def log_tau_quantiles(probabilities):
 
 def test_a_centred_hierarchy_is_right(tree):
     attrs = tree["posterior"].attrs
-    assert attrs["chosen"] == "mu and theta given tau, whitened; trajectory NUTS"
+    assert attrs["chosen"].startswith("mu and theta given tau, whitened; trajectory static, up to")
     assert int(tree["sample_stats"]["diverging"].sum()) <= 4
     log_tau = np.log(np.asarray(tree["posterior"]["tau"]))
     for probability in (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99):

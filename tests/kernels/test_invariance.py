@@ -54,7 +54,12 @@ METRICS = {
     "Patch": (patch, (0.7,)),
     "Patch-narrow": (narrow_patch, (1.0,)),
 }
-TRAJECTORIES = {"Static": mp.Static(4, jitter=0.5), "NUTS": mp.NUTS(4)}
+TRAJECTORIES = {
+    "Static": mp.Static(4, jitter=0.5),
+    "NUTS": mp.NUTS(4),
+    # As trees it makes the draws of NUTS: see tests/trajectories/test_nuts_or_static.py.
+    "NUTSOrStatic": trajectories.NUTSOrStatic.trees(mp.NUTS(4)).with_static(mp.Static(4, jitter=0.5)),
+}
 
 # What `make test` runs: every kernel, integrator, scheme, metric and trajectory, so that no line of the library is left
 # out. All other combinations are slow.
@@ -63,6 +68,7 @@ FAST = {
     "lmc-merged-Monge-Static",
     "lmc-paper-Dense-Static",
     "lmc-merged-Euclidean-NUTS",
+    "lmc-merged-Euclidean-NUTSOrStatic",
     "lmc-merged-Patch-NUTS",
     "rmhmc-GeneralizedLeapfrog-Monge-Static",
     "rmhmc-ImplicitMidpoint-Euclidean-Static",
@@ -97,13 +103,14 @@ def combinations():
                     kernel.check(trajectory)
                 except mp.SettingError:
                     continue
-                if kernel == kernels.LMC("paper") and trajectory_name == "NUTS":
-                    continue  # NUTS knows no schemes
+                in_tree = trajectory_name in ("NUTS", "NUTSOrStatic")
+                if kernel == kernels.LMC("paper") and in_tree:
+                    continue  # trees know no schemes
                 for metric in METRICS:
                     kind = getattr(kernel, "scheme", type(getattr(kernel, "integrator", None)).__name__)
                     way = kernel.name if kind == "NoneType" else f"{kernel.name}-{kind}"
-                    # NUTS knows no metric: with implicit steps, which take minutes to compile in it, some will do.
-                    if isinstance(kernel, kernels.RMHMC) and trajectory_name == "NUTS" and metric not in IN_TREES:
+                    # Trees know no metric: with implicit steps, which take minutes to compile in one, some will do.
+                    if isinstance(kernel, kernels.RMHMC) and in_tree and metric not in IN_TREES:
                         continue
                     name = f"{way}-{metric}-{trajectory_name}"
                     marks = [] if name in FAST else [pytest.mark.slow]

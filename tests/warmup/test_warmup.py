@@ -67,10 +67,11 @@ def test_nothing_is_compiled_between_windows():
     quiet(logdensity, jnp.zeros(3), trajectory="nuts", draws=50)
     assert compiled_programs() == before + 1
     quiet(logdensity, jnp.zeros(3), draws=50, seed=1)
-    assert compiled_programs() == before + 2  # static trajectories
+    assert compiled_programs() == before + 2  # one for NUTS and static trajectories
     quiet(logdensity, jnp.ones(3), draws=70, warmup=300, seed=2)
-    quiet(logdensity, jnp.ones(3), trajectory="static", draws=70, seed=3)
     assert compiled_programs() == before + 2
+    quiet(logdensity, jnp.ones(3), trajectory="static", draws=70, seed=3)
+    assert compiled_programs() == before + 3
 
 
 def test_draws_depend_on_the_seed_alone(monkeypatch):

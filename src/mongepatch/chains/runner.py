@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -51,6 +51,11 @@ class Record(NamedTuple):
         stats = self.info._asdict()
         extra: dict[str, np.ndarray] = stats.pop("extra")
         return stats | extra
+
+    def without(self, names: Collection[str]) -> "Record":
+        """The same without some statistics of its kernel or trajectory."""
+        extra = {name: values for name, values in self.info.extra.items() if name not in names}
+        return self._replace(info=self.info._replace(extra=extra))
 
 
 class Runner:
@@ -116,7 +121,7 @@ class Runner:
             started = time.perf_counter()
             points, policy, buffers = self._chunk(points, tuning, policy, count)
             elapsed = time.perf_counter() - started
-            rows = _head(buffers, count, internals, columns)
+            rows = _head(buffers, count, internals, columns).without(getattr(tuning.trajectory, "meaningless", ()))
             self._report(rows.info, elapsed)
             made += count
             self.done += count

@@ -10,6 +10,7 @@ import numpy as np
 from mongepatch._groups import group_of, with_groups
 from mongepatch._typing import Scalar
 from mongepatch.chains import Record, Runner, Tuning, compile_ahead
+from mongepatch.chains.chunks import OWN_PACE_CHAINS
 from mongepatch.coordinates.batches import in_model
 from mongepatch.errors import MetricError
 from mongepatch.kernels import Kernel
@@ -25,6 +26,7 @@ from mongepatch.sampling.until import Until
 from mongepatch.sampling.variables import kept_columns
 from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence
 from mongepatch.targets import Target
+from mongepatch.trajectories import in_use
 from mongepatch.warmup import (
     DEFAULT_ACCEPTANCE,
     Choice,
@@ -104,7 +106,13 @@ def begin_run(
     if earlier is not None:
         metric, trajectory = earlier.metric(metric, found), earlier.trajectory(trajectory)
     tuning, to_find = parse_tuning(
-        metric, trajectory, kernel, prepared.target.dimension, found, whitening=prepared.whitening
+        metric,
+        trajectory,
+        kernel,
+        prepared.target.dimension,
+        found,
+        whitening=prepared.whitening,
+        in_lockstep=prepared.chains // prepared.placement.devices < OWN_PACE_CHAINS,
     )
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
@@ -219,7 +227,7 @@ def _attributes(
     sampling_time: float,
 ) -> dict[str, Any]:
     """Attributes of the groups of a result."""
-    metric, trajectory = state.tuning.metric, state.tuning.trajectory
+    metric, trajectory = state.tuning.metric, in_use(state.tuning.trajectory)
     return {
         "sampling_time": sampling_time,
         "warmup_time": warmup_time,

@@ -24,7 +24,7 @@ from mongepatch.sampling.initial_values import InitialValues
 from mongepatch.sampling.prepare import Prepared
 from mongepatch.store import Container, open_store
 from mongepatch.targets.layout import Layout
-from mongepatch.trajectories import NUTS, Static
+from mongepatch.trajectories import NUTS, Static, in_use
 from mongepatch.warmup import WarmupState
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chose
     if isinstance(density, WhitenedDensity):
         arrays |= {f"information_{name}": part for name, part in density.information._asdict().items()}
         arrays |= {f"outer_{name}": part for name, part in density.outer_map._asdict().items()}
-    attrs |= _trajectory_attributes(state.tuning.trajectory)
+    attrs |= _trajectory_attributes(in_use(state.tuning.trajectory))
     return _dataset(xarray, arrays, layout, {**LIBRARY, **attrs})
 
 

@@ -17,7 +17,7 @@ from mongepatch._typing import Flag, PRNGKey, ScalarLike, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators import Phase
 from mongepatch.trajectories.base import Dynamics, Level, Transition
-from mongepatch.trajectories.tree import Branch, Side, Tree, TreeBuilder, choose, transition
+from mongepatch.trajectories.tree import Branch, Side, Tree, TreeBuilder, choose, grow, transition
 from mongepatch.trajectories.uturn import Rule, Stack
 from mongepatch.validation import whole_number
 
@@ -77,26 +77,11 @@ class NUTS:
         self, key: PRNGKey, length_key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike
     ) -> Transition:
         """A leaf of the tree around the start."""
-        level = dynamics.level(start)
-        builder = self._builder(dynamics, divergence_threshold)
-
-        def double(tree: Tree) -> Tree:
-            """The tree with as many leaves again, on the side that a coin decides."""
-            side, key = Side.toss(tree)
-            bare = builder.branch(tree, side)
-            branch, _ = jax.lax.while_loop(
-                lambda carry: builder.branch_goes_on(carry[0], tree),
-                lambda carry: builder.add(*carry, side, level),
-                (bare, Stack.empty(self.u_turn, self.max_depth - 1, bare.first)),
-            )
-            return builder.join(tree, side, branch, key)
-
-        tree = jax.lax.while_loop(builder.goes_on, double, builder.root(key, start))
-        return transition(tree, start.point.position)
+        return grow(self.builder(dynamics, divergence_threshold), self.max_depth, key, start)
 
     def begin(self, key: PRNGKey, dynamics: Dynamics, start: Phase, divergence_threshold: ScalarLike) -> GrowingTree:
         """The tree around the start before its first step, for chains that each make a step at a time."""
-        builder = self._builder(dynamics, divergence_threshold)
+        builder = self.builder(dynamics, divergence_threshold)
         tree = builder.root(key, start)
         side, key = Side.toss(tree)
         branch = builder.branch(tree, side)
@@ -105,11 +90,11 @@ class NUTS:
 
     def goes_on(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
         """Whether the tree has not ended."""
-        return self._builder(dynamics, divergence_threshold).goes_on(growing.tree)
+        return self.builder(dynamics, divergence_threshold).goes_on(growing.tree)
 
     def has_step(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> Flag:
         """Whether its branch gets more leaves."""
-        builder = self._builder(dynamics, divergence_threshold)
+        builder = self.builder(dynamics, divergence_threshold)
         return builder.goes_on(growing.tree) & builder.branch_goes_on(growing.branch, growing.tree)
 
     def extend(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> GrowingTree:
@@ -117,14 +102,14 @@ class NUTS:
 
         Steps, leaves and randomness are those of `propose`.
         """
-        builder = self._builder(dynamics, divergence_threshold)
+        builder = self.builder(dynamics, divergence_threshold)
         grows = self.has_step(growing, dynamics, divergence_threshold)
         branch, stack = builder.add(growing.branch, growing.stack, growing.side, growing.level, grows=grows)
         return growing._replace(branch=choose(grows, branch, growing.branch), stack=stack)
 
     def turn(self, growing: GrowingTree, dynamics: Dynamics, divergence_threshold: ScalarLike) -> GrowingTree:
         """The tree with its branch, where that is complete, and with a new one where the tree has not ended."""
-        builder = self._builder(dynamics, divergence_threshold)
+        builder = self.builder(dynamics, divergence_threshold)
         tree, side, branch = growing.tree, growing.side, growing.branch
         is_complete = builder.goes_on(tree) & ~builder.branch_goes_on(branch, tree)
         joined = builder.join(tree, side, branch, growing.key)
@@ -136,6 +121,7 @@ class NUTS:
         """The draw of a tree that has ended."""
         return transition(growing.tree, growing.start)
 
-    def _builder(self, dynamics: Dynamics, divergence_threshold: Any) -> TreeBuilder:
+    def builder(self, dynamics: Dynamics, divergence_threshold: Any) -> TreeBuilder:
+        """All that decides how trees grow."""
         limit = self.max_depth if self.depth_limit is None else jnp.minimum(self.depth_limit, self.max_depth)
         return TreeBuilder(self.u_turn, limit, dynamics, divergence_threshold)

@@ -33,7 +33,7 @@ class Totals(NamedTuple):
     n_steps: Count
     n_grad: Count
     acceptance: Scalar
-    """Sum of min(1, weight) over the leaves."""
+    """Sum of min(1, weight) over the leaves; for a trajectory of fixed length, the last one's times their number."""
     least: Scalar
     """Log of the least weight of all leaves, the start's being 0."""
     most: Scalar
@@ -94,6 +94,9 @@ class TreeBuilder(NamedTuple):
     max_depth: CountLike
     dynamics: Dynamics
     divergence_threshold: ScalarLike
+    fixed_steps: Count | None = None
+    """Steps of a trajectory of fixed length: one branch, whose last leaf is proposed. 0 for a tree, and None where
+    there are only trees."""
 
     def root(self, key: PRNGKey, start: Phase) -> Tree:
         """A tree whose only leaf is the start."""
@@ -116,11 +119,12 @@ class TreeBuilder(NamedTuple):
 
     def goes_on(self, tree: Tree) -> Flag:
         """Whether the tree is to be doubled."""
-        return (tree.depth < self.max_depth) & ~tree.turned & (tree.totals.failure == Failure.NONE)
+        depth = self._by_length(self.max_depth, 1)
+        return (tree.depth < depth) & ~tree.turned & (tree.totals.failure == Failure.NONE)
 
     def branch_goes_on(self, branch: Branch, tree: Tree) -> Flag:
         """Whether the branch gets more leaves: as many as the tree has, or fewer where it turns around or fails."""
-        full = branch.number >= jnp.left_shift(1, tree.depth)
+        full = branch.number >= self._by_length(jnp.left_shift(1, tree.depth), self.fixed_steps)
         return ~full & ~branch.turned & (branch.totals.failure == Failure.NONE)
 
     def branch(self, tree: Tree, side: Side) -> Branch:
@@ -142,13 +146,15 @@ class TreeBuilder(NamedTuple):
         least, most = jnp.minimum(branch.totals.least, log_ratio), jnp.maximum(branch.totals.most, log_ratio)
         failure = classify(log_ratio, node.phase, most - least > self.divergence_threshold)
         weight = jnp.where(failure == Failure.NONE, log_ratio, -jnp.inf)
-        log_weight = jnp.logaddexp(branch.span.log_weight, weight)
+        log_weight = jnp.logaddexp(self._by_length(branch.span.log_weight, -jnp.inf), weight)
         log_uniform = -jax.random.exponential(jax.random.fold_in(side.leaf_key, branch.number), dtype=weight.dtype)
         chosen = log_uniform <= weight - log_weight
         rho = branch.span.rho + leaf.momentum
         number = branch.number if grows is None else jnp.where(grows, branch.number, 0)
+        number = self._by_length(number, 0)  # the first leaf completes no sub-tree that could have turned around
         stack = stack.put(number, leaf, branch.last, branch.span.rho, grows)
         usable = (failure == Failure.NONE) | (failure == Failure.ENERGY)
+        rate, n_steps = jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0), branch.totals.n_steps + 1
         grown = Branch(
             node,
             choose(branch.number == 0, leaf, branch.first),
@@ -162,9 +168,9 @@ class TreeBuilder(NamedTuple):
             branch.number + 1,
             stack.turned(self.rule, number, leaf, rho, side.direction),
             Totals(
-                branch.totals.n_steps + 1,
+                n_steps,
                 branch.totals.n_grad + node.phase.n_grad - branch.node.phase.n_grad,
-                branch.totals.acceptance + jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0),
+                self._by_length(branch.totals.acceptance + rate, n_steps * rate),
                 least,
                 most,
                 failure,
@@ -204,6 +210,10 @@ class TreeBuilder(NamedTuple):
             key,
         )
 
+    def _by_length(self, of_tree: Any, of_fixed: Any) -> Any:
+        """One of two values: for a tree, or for a trajectory of fixed length."""
+        return of_tree if self.fixed_steps is None else jnp.where(self.fixed_steps > 0, of_fixed, of_tree)
+
     def leaf(self, phase: Phase) -> Leaf:
         """What U-turn rules look at in a phase."""
         momentum = self.dynamics.metric.momentum(phase.point, phase.velocity)
@@ -211,6 +221,25 @@ class TreeBuilder(NamedTuple):
 
     def _leaf(self, position: Vector, velocity: Vector, momentum: Vector) -> Leaf:
         return Leaf(position if self.rule == "chord" else None, velocity, momentum)
+
+
+def grow(builder: TreeBuilder, max_depth: int, key: PRNGKey, start: Phase) -> Transition:
+    """A leaf of the tree around the start, followed to its end; its depth is at most `max_depth`."""
+    level = builder.dynamics.level(start)
+
+    def double(tree: Tree) -> Tree:
+        """The tree with as many leaves again, on the side that a coin decides."""
+        side, key = Side.toss(tree)
+        bare = builder.branch(tree, side)
+        branch, _ = jax.lax.while_loop(
+            lambda carry: builder.branch_goes_on(carry[0], tree),
+            lambda carry: builder.add(*carry, side, level),
+            (bare, Stack.empty(builder.rule, max_depth - 1, bare.first)),
+        )
+        return builder.join(tree, side, branch, key)
+
+    tree = jax.lax.while_loop(builder.goes_on, double, builder.root(key, start))
+    return transition(tree, start.point.position)
 
 
 def transition(tree: Tree, start: Vector) -> Transition:

@@ -1,18 +1,23 @@
-"""The trajectory: NUTS, or static trajectories of a length that a few trials find as good and cheaper.
+"""The trajectory: NUTS, or static trajectories of a length that a trial finds as good and cheaper.
 
 A user who asks for 4 × 1000 draws wants them to be enough. So static trajectories must give at least as many effective
 draws *per draw* as NUTS, and plainly many: only then does it count that they cost fewer gradients.
 
 Where M suits a normal density, a trajectory turns x and velocity by an angle, and a quarter of a circle makes the next
-draw independent of the last. Twice that is the opposite side: good for means, useless for squares. So the best length
-is neither short nor long, and its steps vary little (`Policy.jitter`).
+draw independent of the last. Twice that is the opposite side: good for means, useless for squares. The trees of NUTS
+end between half a circle and a whole one. So the best length is neither short nor long, and its steps vary little
+(`Policy.jitter`).
 """
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from mongepatch.trajectories import Static
+import numpy as np
+
+from mongepatch.chains import Tuning
+from mongepatch.metrics import Euclidean
+from mongepatch.trajectories import NUTSOrStatic, Static, in_use
 from mongepatch.warmup.efficiency import Trial, TrialStatistics, hill_climb, try_tuning
 from mongepatch.warmup.options import ToFind, policy_of
 from mongepatch.warmup.state import WarmupState
@@ -21,57 +26,89 @@ _MAX_TRIALS = 3
 _STATIC_GAIN = 1.1
 """How many times the effective draws per gradient of NUTS, which adapts to each place by itself, static trajectories
 must give."""
-_MIN_ESS_RATIO, _MIN_LEAST_RATIO, _MIN_ESS_PER_DRAW = 1.0, 0.75, 0.5
-"""Effective draws per draw of static trajectories: relative to those of NUTS, the same for the parameter that has the
-fewest, whose estimate errs most, and by themselves. Trials of good ones have 0.55 to 0.8."""
-_QUARTER_CIRCLE = 2.7
-"""The longest static trajectory times the ε of NUTS at which the mean one is a quarter of a circle. (Steps of static
-trajectories are shorter by a quarter, and the mean length is three quarters of the longest.)"""
-_LARGEST_TREE = 8.0
-"""Steps of NUTS times ε up to which M suits the density: trees end between half a circle and a whole one."""
+_MIN_ESS_RATIO, _MIN_LEAST_RATIO, _MIN_ESS_PER_DRAW = 0.75, 1.0, 0.5
+"""Effective draws per draw of static trajectories, relative to those of NUTS, the same for the parameter or square that
+has the fewest, and by themselves. Trials of good ones have 0.6 to 0.85. NUTS has more of some means than it needs."""
+_STATIC_STEP = 0.75
+"""A guess of ε of static trajectories relative to that of NUTS: they adapt to a higher acceptance rate."""
+_ANGLE, _JITTER = 1.65, 0.15
+"""By how much static trajectories turn x and velocity on average, and the largest difference from that, relative to it.
+A little more than a quarter of a circle is better where some direction is wider than M says."""
+_LARGEST_TREE, _MOST = 8.0, 0.99
+"""Steps of NUTS times ε up to which M suits the density, and the fraction of trees that may have no more: these end
+between half a circle and a whole one."""
 _PART_OF_TREE = 0.6
 """Beyond that, a guess of the longest static trajectory relative to the steps of NUTS."""
 _KEEP_GUESS = 1.15
 """How many times as many effective draws another length must give in a trial than the guess."""
 
 
-def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> str:
-    """Choose between NUTS and static trajectories of some length; say what was chosen."""
+class TrajectoryChoice(NamedTuple):
+    """What was chosen, and whether the length of static trajectories is to follow ε."""
+
+    reason: str | None = None
+    """Why, for a person to read; empty where there was nothing to compare with, None where nothing was chosen."""
+    is_quarter_circle: bool = False
+    """Whether static trajectories are a quarter of a circle, whatever number of steps that is."""
+
+    def settle(self, state: WarmupState) -> str:
+        """Give static trajectories their length, now that ε is found; say what was chosen."""
+        if self.is_quarter_circle:
+            _turn_by_a_quarter(state)
+        trajectory: Any = in_use(state.tuning.trajectory)
+        is_static = isinstance(trajectory, Static)
+        name = f"trajectory static, up to {int(trajectory.num_steps)} steps" if is_static else "trajectory NUTS"
+        return "" if self.reason is None else ": ".join(filter(None, [name, self.reason]))
+
+
+def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> TrajectoryChoice:
+    """Choose between NUTS and static trajectories of some length."""
     if not to_find.trajectory:
-        return ""
-    if state.is_whitened:
-        return "trajectory NUTS"
+        return TrajectoryChoice()
     trajectory: Any = state.tuning.trajectory
     if isinstance(trajectory, Static):
         state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
         best = _best_length(state, float(trajectory.num_steps), draws, _per_gradient)
         state.change(best.tuning, best.step_size)
-        return _static_words(best)
+        return TrajectoryChoice("")
     if seen.diverges:
-        return "trajectory NUTS: some trajectories diverge, and a short run cannot tell how long they should be"
+        return TrajectoryChoice("some trajectories diverge, and a short run cannot tell how long they should be")
     if seen.is_careful:
-        return "trajectory NUTS: steps are short for the stiffest places, and many are needed elsewhere"
+        return TrajectoryChoice("steps are short for the stiffest places, and many are needed elsewhere")
+    if state.is_whitened and not _is_round(seen, state.step_size):
+        return TrajectoryChoice("some are long, and a short run cannot tell how long they should be")
     return _compare_with_static(state, seen, draws)
 
 
-def _compare_with_static(state: WarmupState, seen: TrialStatistics, draws: int) -> str:
+def _is_round(seen: TrialStatistics, step_size: float) -> bool:
+    """Whether M suits the density nearly everywhere: hardly a tree went on for more than about a circle."""
+    return float(np.quantile(seen.record.info.n_steps, _MOST)) * step_size < _LARGEST_TREE
+
+
+def _compare_with_static(state: WarmupState, seen: TrialStatistics, draws: int) -> TrajectoryChoice:
     """Take static trajectories where the best of them give as much as NUTS, for less."""
     rival = Trial(state.tuning, state.step_size, seen.ess_per_gradient, seen.ess_per_draw, seen.least_per_draw)
-    acceptance = state.target_acceptance
+    acceptance, is_round = state.target_acceptance, _is_round(seen, rival.step_size)
     state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
-    best = _best_length(state, _guess(float(seen.record.info.n_steps.mean()), rival.step_size), draws, _per_draw)
+    if is_round:
+        best = _try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws)
+    else:
+        guess = _guess(float(seen.record.info.n_steps.mean()), rival.step_size)
+        best = _best_length(state, guess, draws, _per_draw)
     if not _is_better(best, rival):
         state.set_target_acceptance(acceptance)
         state.change(rival.tuning, rival.step_size)
-        return "trajectory NUTS: no static one gave as many effective draws in a trial, and more per gradient"
+        return TrajectoryChoice("no static one gave as many effective draws in a trial, and more per gradient")
     state.change(best.tuning, best.step_size)
     ratio = best.ess_per_gradient / rival.ess_per_gradient
-    return f"{_static_words(best)}: {ratio:.1f} times as many effective draws per gradient as NUTS in a trial"
+    return TrajectoryChoice(f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial", is_round)
 
 
 def _guess(steps: float, step_size: float) -> float:
     """The longest static trajectory to begin with, from the mean number of steps of NUTS and its ε."""
-    return _QUARTER_CIRCLE / step_size if steps * step_size < _LARGEST_TREE else _PART_OF_TREE * steps
+    if steps * step_size < _LARGEST_TREE:
+        return float(quarter_circle(_STATIC_STEP * step_size).num_steps)
+    return _PART_OF_TREE * steps
 
 
 def _is_better(trial: Trial, rival: Trial) -> bool:
@@ -82,9 +119,35 @@ def _is_better(trial: Trial, rival: Trial) -> bool:
     )
 
 
-def _static_words(trial: Trial) -> str:
-    trajectory: Any = trial.tuning.trajectory
-    return f"trajectory static, up to {int(trajectory.num_steps)} steps"
+def _try_quarter_circle(state: WarmupState, step_size: float, draws: int) -> Trial:
+    """Try static trajectories of a quarter of a circle, with a guess of ε to begin with."""
+    return try_tuning(state, _with_static(state.tuning, quarter_circle(step_size)), draws, settle=_turn_by_a_quarter)
+
+
+def _turn_by_a_quarter(state: WarmupState) -> None:
+    """Give static trajectories the number of steps that is a quarter of a circle at the present ε."""
+    state.tuning = _with_static(state.tuning, quarter_circle(state.step_size))
+
+
+def _with_static(tuning: Tuning, static: Static) -> Tuning:
+    """Tuning parameters with static trajectories, by the program that is there already where that costs as little."""
+    both: Any = tuning.trajectory
+    is_one_program = isinstance(both, NUTSOrStatic) and isinstance(tuning.metric, Euclidean)
+    return tuning._replace(trajectory=both.with_static(static) if is_one_program else static)
+
+
+def quarter_circle(step_size: float) -> Static:
+    """Static trajectories of about a quarter of a circle, on average.
+
+    In a normal density with M its precision, a step turns x and velocity by 2 asin(ε/2).
+    """
+    mean = _ANGLE / (2.0 * np.arcsin(min(step_size, 2.0) / 2.0))
+    both = max(round(2.0 * mean), 2)  # the fewest steps and the most, added up
+    apart = max(round(2.0 * _JITTER * mean), 1)
+    if (both - apart) % 2:
+        apart += 1 if apart == 1 else -1
+    longest, shortest = (both + apart) // 2, max((both - apart) // 2, 1)
+    return Static(longest, 1.0 - shortest / longest)
 
 
 def _best_length(state: WarmupState, longest: float, draws: int, score: Callable[[Trial, int], float]) -> Trial:
@@ -96,7 +159,7 @@ def _best_length(state: WarmupState, longest: float, draws: int, score: Callable
 
 
 def _per_draw(trial: Trial, guess: int) -> float:
-    trajectory: Any = trial.tuning.trajectory
+    trajectory: Any = in_use(trial.tuning.trajectory)
     return trial.ess_per_draw * (_KEEP_GUESS if int(trajectory.num_steps) == guess else 1.0)
 
 
@@ -105,8 +168,8 @@ def _per_gradient(trial: Trial, guess: int) -> float:
 
 
 def _try_length(state: WarmupState, longest: int, draws: int) -> Trial:
-    trajectory = Static(longest, policy_of(state.tuning.metric).jitter)
-    return try_tuning(state, state.tuning._replace(trajectory=trajectory), draws)
+    static = Static(longest, policy_of(state.tuning.metric).jitter)
+    return try_tuning(state, _with_static(state.tuning, static), draws)
 
 
 def _nearest(lengths: Sequence[int], wanted: float) -> int:

@@ -101,12 +101,19 @@ def run_trial(state: WarmupState, draws: int) -> TrialStatistics:
     return TrialStatistics(record, state.runner.seconds - before)
 
 
-def try_tuning(state: WarmupState, tuning: Tuning, draws: int) -> Trial:
-    """Try tuning parameters for a number of draws, at least 2: adapt their step size, then measure."""
+def try_tuning(
+    state: WarmupState, tuning: Tuning, draws: int, settle: Callable[[WarmupState], None] | None = None
+) -> Trial:
+    """Try tuning parameters for a number of draws, at least 2: adapt their step size, then measure.
+
+    `settle` changes what depends on the step size, once that is found.
+    """
     search = max(1, round(SEARCH_FRACTION * draws))
     state.change(tuning)
     state.run(search)
     state.finish_step_size()
+    if settle is not None:
+        settle(state)
     record = state.run(max(1, draws - search))
     return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record), least_per_draw(record))
 

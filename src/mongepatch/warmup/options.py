@@ -14,7 +14,7 @@ from mongepatch.integrators import Scheme
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
 from mongepatch.metrics import Euclidean, Metric, Monge, Patch
 from mongepatch.metrics.inverse_mass import Structure
-from mongepatch.trajectories import NUTS, Static, Trajectory
+from mongepatch.trajectories import NUTS, NUTSOrStatic, Static, Trajectory
 from mongepatch.warmup.inverse_mass import initial_inverse_mass
 
 MetricName: TypeAlias = Literal["auto", "euclidean", "monge", "patch"]
@@ -144,12 +144,18 @@ def parse_tuning(
     residuals: ResidualMap | None = None,
     *,
     whitening: Whitening | None = None,
+    in_lockstep: bool = True,
 ) -> tuple[Tuning, ToFind]:
-    """Tuning parameters to begin with, and what is to be found about them."""
+    """Tuning parameters to begin with, and what is to be found about them.
+
+    Chains in lockstep can change from NUTS to static trajectories without another program.
+    """
     choose = isinstance(metric, str) and metric == "auto"
     named = _metric_of_name(metric, residuals) if isinstance(metric, str) else metric
     first_metric, structure, alpha = _begin_metric(named, dimension)
     first_trajectory, length = _begin_trajectory(trajectory, kernel, policy_of(first_metric))
+    if length and in_lockstep and isinstance(first_trajectory, NUTS) and isinstance(first_metric, Euclidean):
+        first_trajectory = NUTSOrStatic.trees(first_trajectory)
     return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals, whitening)
 
 

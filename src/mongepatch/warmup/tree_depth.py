@@ -12,7 +12,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity
 from mongepatch.coordinates import WhitenedDensity
-from mongepatch.trajectories import NUTS
+from mongepatch.trajectories import NUTS, NUTSOrStatic
 
 MANY_CHAINS = 256
 """Chains from which on a few draws of all of them tell enough."""
@@ -24,22 +24,29 @@ _SPARE_DEPTH = 2
 
 def limits_depth(trajectory: Any, density: LogDensity, chains: int) -> bool:
     """Whether warm-up limits the depth of trees: not where the user does."""
-    may_be_limited = isinstance(trajectory, NUTS) and trajectory.depth_limit is None
+    nuts = trajectory.nuts if isinstance(trajectory, NUTSOrStatic) else trajectory
+    may_be_limited = isinstance(nuts, NUTS) and nuts.depth_limit is None
     return may_be_limited and (chains >= MANY_CHAINS or isinstance(density, WhitenedDensity))
 
 
 def with_depth_limit(trajectory: Any, n_steps: np.ndarray | None = None) -> Any:
     """The trajectory with a limit that suits trees of these numbers of steps; unchanged where there are no trees."""
-    if not isinstance(trajectory, NUTS):
-        return trajectory
     depth = _FIRST_DEPTH
     if n_steps is not None:
         depth = max(_LEAST_DEPTH, int(np.ceil(np.log2(n_steps.mean() + 1.0))) + _SPARE_DEPTH)
-    return replace(trajectory, depth_limit=on_device(min(depth, trajectory.max_depth), np.int32))
+    return _limited(trajectory, depth)
 
 
 def with_full_depth(trajectory: Any) -> Any:
     """The trajectory with its own limit, in a form that does not compile again."""
+    return _limited(trajectory, None)
+
+
+def _limited(trajectory: Any, depth: int | None) -> Any:
+    """The trajectory with another limit of its trees; None for its own."""
+    if isinstance(trajectory, NUTSOrStatic):
+        return replace(trajectory, nuts=_limited(trajectory.nuts, depth))
     if not isinstance(trajectory, NUTS):
         return trajectory
-    return replace(trajectory, depth_limit=on_device(trajectory.max_depth, np.int32))
+    most = trajectory.max_depth
+    return replace(trajectory, depth_limit=on_device(most if depth is None else min(depth, most), np.int32))

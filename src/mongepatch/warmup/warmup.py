@@ -99,4 +99,5 @@ def _choose_all(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
     left = draws - state.draws
     state.change(state.tuning)
     adapt_step_size_and_mass(state, to_find, left, first=left // 2)
-    return Choice(metric, trajectory, recent_unstable_fraction(state))
+    state.finish_step_size()
+    return Choice(metric, trajectory.settle(state), recent_unstable_fraction(state))
