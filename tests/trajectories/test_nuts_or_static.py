@@ -53,11 +53,11 @@ def test_trees_are_those_of_nuts(metric):
 @pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
 def test_draws_are_ends_of_static_trajectories_or_the_start(metric):
     """Half of them go back in time, as a velocity of the opposite sign would."""
-    made = proposed(TREES.with_static(STATIC), metric, 0.7)
+    made = proposed(TREES.with_static(STATIC), metric, 1.0)
     seen = set()
     for i, steps in enumerate(made.n_steps):
         found = set()
-        for step_size in (0.7, -0.7):
+        for step_size in (1.0, -1.0):
             end, log_ratio = ends(metric, step_size, steps)
             wanted = end if made.accepted[i] else start(metric).point.position
             if np.allclose(made.phase.point.position[i], wanted, rtol=1e-9) and np.isclose(
@@ -67,7 +67,7 @@ def test_draws_are_ends_of_static_trajectories_or_the_start(metric):
         assert found
         seen |= found
     assert {steps for steps, _, _ in seen} == {3, 4, 5, 6}
-    assert {direction for _, direction, _ in seen} == {0.7, -0.7}
+    assert {direction for _, direction, _ in seen} == {1.0, -1.0}
     assert {accepted for _, _, accepted in seen} == {True, False}
 
 
