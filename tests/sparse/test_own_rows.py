@@ -92,3 +92,14 @@ def test_groups_with_two_rows_or_coupled_by_data_are_eliminated_as_usual():
         colouring = colour(pattern)
         plan = SparsePlan(pattern, colouring, Elimination(pattern.gram().union(others)))
         assert (find_own_rows(pattern, colouring, plan, others) is not None) == expected
+
+
+def test_the_mean_of_groups_keeps_its_precision_however_small_their_scale_is():
+    """P of the mean is 1/5² plus the information of all groups, and not what 1/τ² rounds by."""
+    for tau in (1e-6, 1e-9):
+        matrix, information = hierarchy(tau)
+        algebra, compressed = algebra_of(matrix, np.eye(GROUPS + 1, dtype=bool))
+        diagonal = np.where(algebra.rows == algebra.columns, information[algebra.rows], 0.0)
+        factor = algebra.factor(jnp.asarray(compressed), jnp.asarray(diagonal))
+        moved = algebra.draw(factor, jnp.zeros(GROUPS + 1), jnp.zeros(GROUPS + 1).at[-1].set(1.0))
+        np.testing.assert_allclose(moved[-1], (1 / SD_OF_MEAN**2 + information.sum()) ** -0.5, rtol=1e-9)

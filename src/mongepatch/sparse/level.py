@@ -13,9 +13,6 @@ from mongepatch.sparse.nests import Nest
 from mongepatch.sparse.pivots import inverse_root
 from mongepatch.sparse.sums import Moves, Permutation, Sums, take
 
-_LEAST = 7e-15
-"""Part of a row that is taken as information where there is none: a mean without a prior of its own stays finite."""
-
 
 class EntryOrder:
     """The order of the entries of a matrix: the diagonal, what is beside it, and the square of the hubs.
@@ -157,9 +154,10 @@ class EliminationLevel:
         there = np.flatnonzero(kept >= 0)
         self._entries = Permutation(np.concatenate([pivots_at, beside_at, kept[there]]))
         self._sizes = [size, len(beside_at), len(there)]
+        self._diagonal = self.after.rows == self.after.columns
         self._keep = Moves(len(self.after), there, np.arange(len(there)))
         self._kept = there
-        self.kept_diagonal = (self.after.rows == self.after.columns)[there]
+        self.kept_diagonal = self._diagonal[there]
         """Whether each entry that is kept is on the diagonal."""
         hubs = np.minimum(self.after.rows, self.after.columns) >= self.after.first
         self._kept_once = ~(self.kept_diagonal | hubs[there])
@@ -233,14 +231,16 @@ class EliminationLevel:
         """The same, where A may be a sum of rows, one for each pivot, and of what is not beside the pivots.
 
         Of a row (b, c) with b on the pivot, d = b² + a, there remains ccᵀ − c(b²/d)cᵀ = c(a/d)cᵀ. The difference would
-        leave nothing of a small a.
+        leave nothing of a small a. A coordinate of which nothing remains, such as a mean that has no prior and no data
+        yet, stays what it is: 1 stands for it.
         """
         if parts.own is None:
             return self.eliminate(parts.pivots, parts.beside, parts.kept)
         pivots = parts.own**2 + parts.pivots
         scale, lower = self._lower(pivots, self.of_pivots(parts.own) * parts.beside)
-        share = self.of_pivots(parts.pivots * scale * scale + _LEAST)
+        share = self.of_pivots(parts.pivots * scale * scale)
         rest = self._keep(parts.kept) + self._update(share * parts.beside, parts.beside)
+        rest = jnp.where(self._diagonal & (rest == 0), 1.0, rest)
         return LevelFactors(pivots, scale, scale**2, lower, lower), rest
 
     def _lower(self, pivots: AnyVector, beside: AnyVector) -> tuple[AnyVector, AnyVector]:
