@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import is_on_accelerator, on_host
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
@@ -40,7 +41,8 @@ class Record(NamedTuple):
     position: np.ndarray
     """Flat positions in the model's own coordinates."""
     internal: np.ndarray | None
-    """Flat positions in the coordinates that chains move in, where they were asked for."""
+    """Flat positions in the coordinates that chains move in, where they were asked for; of some chains, where there are
+    many."""
     gradient: np.ndarray | None
     """Gradients of the log density in these."""
     info: Info
@@ -77,7 +79,7 @@ class Runner:
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> tuple[Any, P, Record]:
         """Make this many draws of every chain.
@@ -87,7 +89,7 @@ class Runner:
             tuning: tuning parameters.
             policy: where the step size comes from.
             draws: draws of each chain.
-            internals: whether to keep internal positions and gradients.
+            internals: internal positions and gradients are kept of chains whose number this divides; 0 for none.
             columns: entries of the model's positions to keep; by default all.
         """
         parts = []
@@ -103,25 +105,31 @@ class Runner:
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> Iterator[tuple[Any, P, Record]]:
-        """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk."""
-        made = 0
-        capacity = capacity_of(points.position)
+        """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk.
+
+        An accelerator makes the next chunk while draws are copied from it, and while somebody looks at them.
+        """
+        made, begun = 0, None
+        first = -self.placement.offset % internals if internals else 0
         if draws:
             self._compile(points, tuning, policy)
         while made < draws:
-            count = min(self._count, draws - made, capacity)
-            started = time.perf_counter()
-            points, policy, buffers = self._chunk(points, tuning, policy, count)
+            resumed = time.perf_counter()
+            count, started, found = begun or self._begin(points, tuning, policy, draws - made)
+            wait_until_ready(found)
+            points, policy, buffers = found
             elapsed = time.perf_counter() - started
-            rows = _head(buffers, count, internals, columns)
-            self._report(rows.info, elapsed)
+            self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), max(10 * count, self._count)))
             made += count
             self.done += count
-            self.seconds += time.perf_counter() - started
-            self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count))
+            goes_on = made < draws and is_on_accelerator(buffers.position)
+            begun = self._begin(points, tuning, policy, draws - made) if goes_on else None
+            rows = _head(buffers, count, internals, columns, first=first, is_whole=count == draws)
+            self._report(rows.info, elapsed)
+            self.seconds += time.perf_counter() - resumed
             yield points, policy, rows
 
     def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
@@ -130,10 +138,13 @@ class Runner:
         if program != self._program:
             wait(self.compiling[:1])
             self.compiling = self.compiling[1:]
-            self._chunk(points, tuning, policy, 0)
+            wait_until_ready(self._begin(points, tuning, policy, 0))
             self._program = program
 
-    def _chunk(self, points: Any, tuning: Tuning, policy: P, count: int) -> tuple[Any, P, Chunk]:
+    def _begin(self, points: Any, tuning: Tuning, policy: P, most: int) -> tuple[int, float, tuple[Any, P, Chunk]]:
+        """Begin a chunk of at most so many draws: how many it has, when it was begun, and what it will lead to."""
+        capacity, started = capacity_of(points.position), time.perf_counter()
+        count = min(self._count, most, capacity)
         made: tuple[Any, P, Chunk] = run_chunk(
             self._key,
             points,
@@ -143,43 +154,53 @@ class Runner:
             self.density,
             tuning,
             kernel=self.kernel,
-            capacity=capacity_of(points.position),
+            capacity=capacity,
             placement=self.placement,
         )
-        wait_until_ready(made)
-        return made
+        return count, started, made
 
 
-def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:
-    """The first rows of a chunk, on the host."""
-    extra = (buffers.internal, buffers.gradient) if internals else (None, None)
-    if _is_on_accelerator(buffers.position):
-        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are.
-        rows = min(len(buffers.position), 4 ** math.ceil(math.log(count, 4)))
-        copied = jax.device_get(_chains_first((buffers.position, *extra, buffers.info), columns, rows=rows))
+def _head(
+    buffers: Chunk, count: int, internals: int, columns: np.ndarray | None, *, first: int = 0, is_whole: bool = False
+) -> Record:
+    """The first rows of a chunk, on the host.
+
+    Args:
+        buffers: the chunk.
+        count: its draws.
+        internals: of every so many chains internal positions and gradients are kept; 0 for none.
+        columns: entries of positions to keep; by default all.
+        first: the first of these chains.
+        is_whole: whether these are all draws that were asked for.
+    """
+    if is_on_accelerator(buffers.position):
+        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are:
+        # exactly so many, or where a run is cut into chunks by the clock a power of 4, so that few sizes are compiled.
+        most = count if is_whole else 4 ** math.ceil(math.log(count, 4))
+        rows = min(len(buffers.position), most)
+        copied = on_host(_chains_first(buffers, columns, rows=rows, internals=internals, first=first))
         record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1)[:count], copied))
         shared: dict[str, Any] = {
             name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
         }
         return record._replace(info=record.info._replace(**shared))
     position = buffers.position if columns is None else _take(buffers.position, columns)
-    wanted = (position, *extra, buffers.info)
+    extra = (buffers.internal, buffers.gradient) if internals else ()
     # All copies from the device begin at once, rather than one after the other.
-    return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
+    whole = jax.device_get((position, extra, buffers.info))
+    position, extra, info = jax.tree.map(lambda buffer: buffer[:count], whole)
+    internal, gradient = (array[:, first::internals] for array in extra) if internals else (None, None)
+    return Record(position, internal, gradient, info)
 
 
-def _is_on_accelerator(array: jax.Array) -> bool:
-    return next(iter(array.devices())).platform != "cpu"
-
-
-@partial(jit, static_argnames=("rows",), quick=True)
-def _chains_first(wanted: Any, columns: jax.Array | None, *, rows: int) -> Any:
-    """Positions, of which some entries are taken, and other arrays with axes (draw, chain): their first rows."""
-    position, *others, info = wanted
-    position = position[:rows]
+@partial(jit, static_argnames=("rows", "internals", "first"), quick=True)
+def _chains_first(buffers: Chunk, columns: jax.Array | None, *, rows: int, internals: int, first: int) -> Any:
+    """The first rows of a chunk with axes (chain, draw): positions, of which some entries are taken, and all else."""
+    position = buffers.position[:rows]
     position = position if columns is None else jnp.take(position, columns, axis=-1)
-    info = info._replace(**{name: getattr(info, name)[:, :1] for name in _SHARED})
-    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *others, info))
+    extra = [array[:, first::internals] if internals else None for array in (buffers.internal, buffers.gradient)]
+    info = buffers.info._replace(**{name: getattr(buffers.info, name)[:, :1] for name in _SHARED})
+    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *extra, info))
 
 
 @partial(jit, quick=True)
@@ -197,6 +218,15 @@ def concatenated(parts: Sequence[Record]) -> Record:
 
 
 def joined(parts: Sequence[Record]) -> Record:
-    """Chunks as one record, with axes (chain, draw): a copy, which can be written to and keeps no chunk in memory."""
-    whole: Record = jax.tree.map(lambda array: np.array(array.swapaxes(0, 1), order="C"), concatenated(parts))
+    """Chunks as one record, with axes (chain, draw): arrays that can be written to, and keep no chunk in memory."""
+    whole: Record = jax.tree.map(lambda *arrays: _joined([array.swapaxes(0, 1) for array in arrays]), *parts)
     return whole
+
+
+def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays with axes (chain, draw) as one."""
+    first = arrays[0]
+    if len(arrays) == 1 and first.flags.writeable and first.flags.c_contiguous:  # a copy from an accelerator, all of it
+        return first
+    shape = first.shape[0], sum(array.shape[1] for array in arrays), *first.shape[2:]
+    return np.concatenate(arrays, axis=1, out=np.empty(shape, first.dtype))
