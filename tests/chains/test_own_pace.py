@@ -105,11 +105,11 @@ def test_rows_that_an_accelerator_has_turned_are_the_same(monkeypatch):
     own, shared = array[..., 0], jnp.broadcast_to(jnp.arange(6.0)[:, None], (6, 3))
     info = Info(*[own] * (len(Info._fields) - 1), {"depth": own})._replace(step_size=shared, alpha=shared)
     chunk = Chunk(array, -array, 2 * array, info)
-    for internals, first, taken, is_whole in ((1, 0, None, False), (2, 1, None, True), (0, 0, columns, True)):
-        expected = runner._head(chunk, 5, internals, taken, first=first)
+    for internals, first, taken in ((1, 0, None), (2, 1, None), (0, 0, columns)):
+        expected = runner._selected(chunk, 5, 6, internals, taken, first)()
         with monkeypatch.context() as changed:
             changed.setattr(runner, "is_on_accelerator", lambda _: True)
-            found = runner._head(chunk, 5, internals, taken, first=first, is_whole=is_whole)
+            found = runner._selected(chunk, 5, 6, internals, taken, first)()
         jax.tree.map(np.testing.assert_array_equal, found, expected)
         for parts in (1, 2):
             one, other = joined([found] * parts), joined([expected] * parts)

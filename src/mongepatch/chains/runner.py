@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._arrays import is_on_accelerator, on_host
+from mongepatch._arrays import in_threads, is_on_accelerator, near_host, on_host
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
@@ -125,9 +125,10 @@ class Runner:
             self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), max(10 * count, self._count)))
             made += count
             self.done += count
+            copy = _selected(buffers, count, draws, internals, columns, first)
             goes_on = made < draws and is_on_accelerator(buffers.position)
             begun = self._begin(points, tuning, policy, draws - made) if goes_on else None
-            rows = _head(buffers, count, internals, columns, first=first, is_whole=count == draws)
+            rows = copy()
             self._report(rows.info, elapsed)
             self.seconds += time.perf_counter() - resumed
             yield points, policy, rows
@@ -160,37 +161,48 @@ class Runner:
         return count, started, made
 
 
-def _head(
-    buffers: Chunk, count: int, internals: int, columns: np.ndarray | None, *, first: int = 0, is_whole: bool = False
-) -> Record:
-    """The first rows of a chunk, on the host.
+def _selected(
+    buffers: Chunk, count: int, asked: int, internals: int, columns: np.ndarray | None, first: int = 0
+) -> Callable[[], Record]:
+    """The first rows of a chunk, as a function that copies them to the host.
+
+    A device selects them now: it would do so after the next chunk, if that had begun.
 
     Args:
         buffers: the chunk.
         count: its draws.
+        asked: draws that were asked for, in this chunk and others.
         internals: of every so many chains internal positions and gradients are kept; 0 for none.
         columns: entries of positions to keep; by default all.
         first: the first of these chains.
-        is_whole: whether these are all draws that were asked for.
     """
     if is_on_accelerator(buffers.position):
-        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are:
-        # exactly so many, or where a run is cut into chunks by the clock a power of 4, so that few sizes are compiled.
-        most = count if is_whole else 4 ** math.ceil(math.log(count, 4))
-        rows = min(len(buffers.position), most)
-        copied = on_host(_chains_first(buffers, columns, rows=rows, internals=internals, first=first))
-        record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1)[:count], copied))
-        shared: dict[str, Any] = {
-            name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
-        }
-        return record._replace(info=record.info._replace(**shared))
+        # Results have axes (chain, draw), which the device changes in no time. How many rows it copies depends on the
+        # request alone, and not on the clock, by which chunks are cut: a program for another number takes half a second
+        # to compile.
+        rows = min(len(buffers.position), 4 ** math.ceil(math.log(asked, 4)))
+        turned = near_host(_chains_first(buffers, columns, rows=rows, internals=internals, first=first))
+        return lambda: _draws_first(on_host(turned, np.s_[:, :count]))
     position = buffers.position if columns is None else _take(buffers.position, columns)
     extra = (buffers.internal, buffers.gradient) if internals else ()
-    # All copies from the device begin at once, rather than one after the other.
-    whole = jax.device_get((position, extra, buffers.info))
-    position, extra, info = jax.tree.map(lambda buffer: buffer[:count], whole)
-    internal, gradient = (array[:, first::internals] for array in extra) if internals else (None, None)
-    return Record(position, internal, gradient, info)
+
+    def copy() -> Record:
+        # All copies from the device begin at once, rather than one after the other.
+        whole = jax.device_get((position, extra, buffers.info))
+        positions, internal_rows, info = jax.tree.map(lambda buffer: buffer[:count], whole)
+        internal, gradient = (rows[:, first::internals] for rows in internal_rows) if internals else (None, None)
+        return Record(positions, internal, gradient, info)
+
+    return copy
+
+
+def _draws_first(copied: Any) -> Record:
+    """Arrays that an accelerator has turned, with axes (draw, chain) again."""
+    record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1), copied))
+    shared: dict[str, Any] = {
+        name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
+    }
+    return record._replace(info=record.info._replace(**shared))
 
 
 @partial(jit, static_argnames=("rows", "internals", "first"), quick=True)
@@ -219,14 +231,18 @@ def concatenated(parts: Sequence[Record]) -> Record:
 
 def joined(parts: Sequence[Record]) -> Record:
     """Chunks as one record, with axes (chain, draw): arrays that can be written to, and keep no chunk in memory."""
-    whole: Record = jax.tree.map(lambda *arrays: _joined([array.swapaxes(0, 1) for array in arrays]), *parts)
+    leaves, structures = zip(*(jax.tree.flatten(part) for part in parts), strict=True)
+    size = sum(array.nbytes for arrays in leaves for array in arrays)
+    made = in_threads(_joined, list(zip(*leaves, strict=True)), size)
+    whole: Record = jax.tree.unflatten(structures[0], made)
     return whole
 
 
-def _joined(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """Arrays with axes (chain, draw) as one."""
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays with axes (draw, chain) as one with axes (chain, draw)."""
+    arrays = [part.swapaxes(0, 1) for part in parts]
     first = arrays[0]
-    if len(arrays) == 1 and first.flags.writeable and first.flags.c_contiguous:  # a copy from an accelerator, all of it
+    if len(arrays) == 1 and first.flags.writeable and first.flags.c_contiguous:  # a copy from an accelerator
         return first
     shape = first.shape[0], sum(array.shape[1] for array in arrays), *first.shape[2:]
     return np.concatenate(arrays, axis=1, out=np.empty(shape, first.dtype))

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._arrays import on_host
+from mongepatch._arrays import near_host, on_host
 from mongepatch._typing import Vector
 from mongepatch.program import Program, entries_read, jit, trace
 from mongepatch.targets import Target
@@ -56,7 +56,7 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))
     if count == len(rows):
-        kept = on_host(_at(program, rows))
+        kept = on_host(near_host(_at(program, rows)))
     else:
         kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
         for first in range(0, len(rows), count):
