@@ -20,7 +20,8 @@ MOST_ON_CPU, MOST_OF_BLACKJAX = 1024, 1024
 KERNEL = "kernel"
 LEGEND = (
     "first s: the first call, with compilation. call s: a warm call, from the call to its result; of the first call "
-    "without compilation where there was no time for a second. draws/s and effective/s: of sampling alone. off by: the "
+    "without compilation where there was no time for a second. warm-up s and sampling s: of the call, with copies from "
+    "the device. draws/s and effective/s: of sampling alone. off by: the "
     "largest difference of quantiles from 1% to 99% from the exact ones, or from those of the first row in double "
     "precision, in standard errors."
 )
@@ -87,7 +88,7 @@ def run(
         else:
             problem = next(problem for problem in problems if problem.name == name)
             title = f"{name}: {draws} draws of every chain, measured: {problem.variable}"
-            _print_head(title, ("first s", "call s", "sampling s", "draws/s", "effective/s", "off by"))
+            _print_head(title, ("first s", "call s", "warm-up s", "sampling s", "draws/s", "effective/s", "off by"))
             lines = _lines(problem, places, chains, draws, part)
         for line in lines:
             _print_line(line)
@@ -130,8 +131,10 @@ def _lines(
         off = f"{deviation(found.values, truth):.1f}" if row.chains >= MANY and truth is not None else ""
         if truth is None and row.double and row.chains >= MANY:
             truth = found.values
-        times = (f"{found.first_seconds:.1f}", f"{found.call_seconds:.2f}", f"{found.sampling_seconds:.3f}")
-        yield (*row.names, *times, f"{found.draws_per_second:,.0f}", f"{found.effective_per_second:,.0f}", off)
+        call = (f"{found.first_seconds:.1f}", f"{found.call_seconds:.2f}")
+        parts = (f"{found.warmup_seconds:.3f}", f"{found.sampling_seconds:.3f}")
+        rates = (f"{found.draws_per_second:,.0f}", f"{found.effective_per_second:,.0f}")
+        yield (*row.names, *call, *parts, *rates, off)
 
 
 def _kernel_lines(

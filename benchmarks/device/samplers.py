@@ -28,7 +28,9 @@ class DeviceRow(NamedTuple):
     """Of the first call, with compilation."""
     call_seconds: float
     """From the call to the result, without compilation."""
+    warmup_seconds: float
     sampling_seconds: float
+    """Both with copies from the device to the host."""
     draws_per_second: float
     effective_per_second: float
     values: np.ndarray
@@ -69,9 +71,9 @@ def measured(problem: DeviceProblem, calls: Calls, seconds_left: float) -> Devic
             tree = calls(1)
         call_seconds = watch.total
     values = problem.values(np.asarray(tree["posterior"][problem.variable]))
-    seconds = float(tree["posterior"].attrs["sampling_time"])
+    warmup, seconds = (float(tree["posterior"].attrs[name]) for name in ("warmup_time", "sampling_time"))
     rates = values.size / seconds, effective_draws(values) / seconds
-    return DeviceRow(first.total, call_seconds, seconds, *rates, values)
+    return DeviceRow(first.total, call_seconds, warmup, seconds, *rates, values)
 
 
 def effective_draws(values: np.ndarray) -> float:

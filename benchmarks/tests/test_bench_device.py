@@ -67,7 +67,7 @@ def test_rows_that_fail_or_do_not_fit_are_told(monkeypatch, capsys):
 
 
 def tree(values):
-    posterior = type("Posterior", (dict,), {"attrs": {"sampling_time": 0.5}})(x=values)
+    posterior = type("Posterior", (dict,), {"attrs": {"sampling_time": 0.5, "warmup_time": 0.4}})(x=values)
     return {"posterior": posterior}
 
 

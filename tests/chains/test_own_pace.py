@@ -100,15 +100,20 @@ def test_sample_makes_the_same_draws_either_way(monkeypatch):
 
 
 def test_rows_that_an_accelerator_has_turned_are_the_same(monkeypatch):
-    """Chains before draws, some entries alone, and more rows than there are draws."""
+    """Chains before draws, some entries alone, internals of some chains, and more rows than there are draws."""
     array, columns = jnp.arange(72.0).reshape(6, 3, 4), np.array([0, 2])
     own, shared = array[..., 0], jnp.broadcast_to(jnp.arange(6.0)[:, None], (6, 3))
     info = Info(*[own] * (len(Info._fields) - 1), {"depth": own})._replace(step_size=shared, alpha=shared)
     chunk = Chunk(array, -array, 2 * array, info)
-    for internals, taken in ((True, None), (False, columns)):
-        expected = runner._head(chunk, 5, internals, taken)
+    for internals, first, taken in ((1, 0, None), (2, 1, None), (0, 0, columns)):
+        expected = runner._selected(chunk, 5, 6, internals, taken, first)()
         with monkeypatch.context() as changed:
-            changed.setattr(runner, "_is_on_accelerator", lambda _: True)
-            found = runner._head(chunk, 5, internals, taken)
+            changed.setattr(runner, "is_on_accelerator", lambda _: True)
+            found = runner._selected(chunk, 5, 6, internals, taken, first)()
         jax.tree.map(np.testing.assert_array_equal, found, expected)
-        jax.tree.map(np.testing.assert_array_equal, joined([found, found]), joined([expected, expected]))
+        for parts in (1, 2):
+            one, other = joined([found] * parts), joined([expected] * parts)
+            jax.tree.map(np.testing.assert_array_equal, one, other)
+            assert all(leaf.flags.writeable and leaf.flags.c_contiguous for leaf in jax.tree.leaves((one, other)))
+        if internals:
+            np.testing.assert_array_equal(found.internal, -array[:5, first::internals])

@@ -69,7 +69,8 @@ def capacity_of(positions: Any) -> int:
     """How many draws a chunk of chains at positions [chain, dimension] may hold."""
     chains, dimension = positions.shape
     room = _CHUNK_BYTES if jax.default_backend() == "cpu" else _ACCELERATOR_BYTES
-    return min(_CHUNK_DRAWS, max(1, room // (8 * chains * (3 * dimension + len(Info._fields)))))
+    row = positions.dtype.itemsize * chains * (3 * dimension + len(Info._fields))
+    return min(_CHUNK_DRAWS, max(1, room // row))
 
 
 def compiled_programs() -> int:

@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import Future, wait
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import in_threads, is_on_accelerator, near_host, on_host
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains.chunks import capacity_of, run_chunk
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning
@@ -40,7 +41,8 @@ class Record(NamedTuple):
     position: np.ndarray
     """Flat positions in the model's own coordinates."""
     internal: np.ndarray | None
-    """Flat positions in the coordinates that chains move in, where they were asked for."""
+    """Flat positions in the coordinates that chains move in, where they were asked for; of some chains, where there are
+    many."""
     gradient: np.ndarray | None
     """Gradients of the log density in these."""
     info: Info
@@ -82,7 +84,7 @@ class Runner:
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> tuple[Any, P, Record]:
         """Make this many draws of every chain.
@@ -92,7 +94,7 @@ class Runner:
             tuning: tuning parameters.
             policy: where the step size comes from.
             draws: draws of each chain.
-            internals: whether to keep internal positions and gradients.
+            internals: internal positions and gradients are kept of chains whose number this divides; 0 for none.
             columns: entries of the model's positions to keep; by default all.
         """
         parts = []
@@ -108,25 +110,32 @@ class Runner:
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> Iterator[tuple[Any, P, Record]]:
-        """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk."""
-        made = 0
-        capacity = capacity_of(points.position)
+        """Make this many draws; yield points, policy and draws, with axes (draw, chain), after each chunk.
+
+        An accelerator makes the next chunk while draws are copied from it, and while somebody looks at them.
+        """
+        made, begun = 0, None
+        first = -self.placement.offset % internals if internals else 0
         if draws:
             self._compile(points, tuning, policy)
         while made < draws:
-            count = min(self._count, draws - made, capacity)
-            started = time.perf_counter()
-            points, policy, buffers = self._chunk(points, tuning, policy, count)
+            resumed = time.perf_counter()
+            count, started, found = begun or self._begin(points, tuning, policy, draws - made)
+            wait_until_ready(found)
+            points, policy, buffers = found
             elapsed = time.perf_counter() - started
-            rows = _head(buffers, count, internals, columns).without(getattr(tuning.trajectory, "meaningless", ()))
-            self._report(rows.info, elapsed)
+            self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), max(10 * count, self._count)))
             made += count
             self.done += count
-            self.seconds += time.perf_counter() - started
-            self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), 10 * count))
+            copy = _selected(buffers, count, draws, internals, columns, first)
+            goes_on = made < draws and is_on_accelerator(buffers.position)
+            begun = self._begin(points, tuning, policy, draws - made) if goes_on else None
+            rows = copy().without(getattr(tuning.trajectory, "meaningless", ()))
+            self._report(rows.info, elapsed)
+            self.seconds += time.perf_counter() - resumed
             yield points, policy, rows
 
     def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
@@ -135,10 +144,13 @@ class Runner:
         if program != self._program:
             wait(self.compiling[:1])
             self.compiling = self.compiling[1:]
-            self._chunk(points, tuning, policy, 0)
+            wait_until_ready(self._begin(points, tuning, policy, 0))
             self._program = program
 
-    def _chunk(self, points: Any, tuning: Tuning, policy: P, count: int) -> tuple[Any, P, Chunk]:
+    def _begin(self, points: Any, tuning: Tuning, policy: P, most: int) -> tuple[int, float, tuple[Any, P, Chunk]]:
+        """Begin a chunk of at most so many draws: how many it has, when it was begun, and what it will lead to."""
+        capacity, started = capacity_of(points.position), time.perf_counter()
+        count = min(self._count, most, capacity)
         made: tuple[Any, P, Chunk] = run_chunk(
             self._key,
             points,
@@ -148,43 +160,64 @@ class Runner:
             self.density,
             tuning,
             kernel=self.kernel,
-            capacity=capacity_of(points.position),
+            capacity=capacity,
             placement=self.placement,
         )
-        wait_until_ready(made)
-        return made
+        return count, started, made
 
 
-def _head(buffers: Chunk, count: int, internals: bool, columns: np.ndarray | None) -> Record:
-    """The first rows of a chunk, on the host."""
-    extra = (buffers.internal, buffers.gradient) if internals else (None, None)
-    if _is_on_accelerator(buffers.position):
-        # Results have axes (chain, draw). The device changes them in no time, and copies no more rows than there are.
-        rows = min(len(buffers.position), 4 ** math.ceil(math.log(count, 4)))
-        copied = jax.device_get(_chains_first((buffers.position, *extra, buffers.info), columns, rows=rows))
-        record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1)[:count], copied))
-        shared: dict[str, Any] = {
-            name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
-        }
-        return record._replace(info=record.info._replace(**shared))
+def _selected(
+    buffers: Chunk, count: int, asked: int, internals: int, columns: np.ndarray | None, first: int = 0
+) -> Callable[[], Record]:
+    """The first rows of a chunk, as a function that copies them to the host.
+
+    A device selects them now: it would do so after the next chunk, if that had begun.
+
+    Args:
+        buffers: the chunk.
+        count: its draws.
+        asked: draws that were asked for, in this chunk and others.
+        internals: of every so many chains internal positions and gradients are kept; 0 for none.
+        columns: entries of positions to keep; by default all.
+        first: the first of these chains.
+    """
+    if is_on_accelerator(buffers.position):
+        # Results have axes (chain, draw), which the device changes in no time. How many rows it copies depends on the
+        # request alone, and not on the clock, by which chunks are cut: a program for another number takes half a second
+        # to compile.
+        rows = min(len(buffers.position), 4 ** math.ceil(math.log(asked, 4)))
+        turned = near_host(_chains_first(buffers, columns, rows=rows, internals=internals, first=first))
+        return lambda: _draws_first(on_host(turned, np.s_[:, :count]))
     position = buffers.position if columns is None else _take(buffers.position, columns)
-    wanted = (position, *extra, buffers.info)
-    # All copies from the device begin at once, rather than one after the other.
-    return Record(*jax.tree.map(lambda buffer: buffer[:count], jax.device_get(wanted)))
+    extra = (buffers.internal, buffers.gradient) if internals else ()
+
+    def copy() -> Record:
+        # All copies from the device begin at once, rather than one after the other.
+        whole = jax.device_get((position, extra, buffers.info))
+        positions, internal_rows, info = jax.tree.map(lambda buffer: buffer[:count], whole)
+        internal, gradient = (rows[:, first::internals] for rows in internal_rows) if internals else (None, None)
+        return Record(positions, internal, gradient, info)
+
+    return copy
 
 
-def _is_on_accelerator(array: jax.Array) -> bool:
-    return next(iter(array.devices())).platform != "cpu"
+def _draws_first(copied: Any) -> Record:
+    """Arrays that an accelerator has turned, with axes (draw, chain) again."""
+    record = Record(*jax.tree.map(lambda array: array.swapaxes(0, 1), copied))
+    shared: dict[str, Any] = {
+        name: np.broadcast_to(getattr(record.info, name), record.info.lp.shape) for name in _SHARED
+    }
+    return record._replace(info=record.info._replace(**shared))
 
 
-@partial(jit, static_argnames=("rows",), quick=True)
-def _chains_first(wanted: Any, columns: jax.Array | None, *, rows: int) -> Any:
-    """Positions, of which some entries are taken, and other arrays with axes (draw, chain): their first rows."""
-    position, *others, info = wanted
-    position = position[:rows]
+@partial(jit, static_argnames=("rows", "internals", "first"), quick=True)
+def _chains_first(buffers: Chunk, columns: jax.Array | None, *, rows: int, internals: int, first: int) -> Any:
+    """The first rows of a chunk with axes (chain, draw): positions, of which some entries are taken, and all else."""
+    position = buffers.position[:rows]
     position = position if columns is None else jnp.take(position, columns, axis=-1)
-    info = info._replace(**{name: getattr(info, name)[:, :1] for name in _SHARED})
-    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *others, info))
+    extra = [array[:, first::internals] if internals else None for array in (buffers.internal, buffers.gradient)]
+    info = buffers.info._replace(**{name: getattr(buffers.info, name)[:, :1] for name in _SHARED})
+    return jax.tree.map(lambda array: array[:rows].swapaxes(0, 1), (position, *extra, info))
 
 
 @partial(jit, quick=True)
@@ -202,6 +235,19 @@ def concatenated(parts: Sequence[Record]) -> Record:
 
 
 def joined(parts: Sequence[Record]) -> Record:
-    """Chunks as one record, with axes (chain, draw): a copy, which can be written to and keeps no chunk in memory."""
-    whole: Record = jax.tree.map(lambda array: np.array(array.swapaxes(0, 1), order="C"), concatenated(parts))
+    """Chunks as one record, with axes (chain, draw): arrays that can be written to, and keep no chunk in memory."""
+    leaves, structures = zip(*(jax.tree.flatten(part) for part in parts), strict=True)
+    size = sum(array.nbytes for arrays in leaves for array in arrays)
+    made = in_threads(_joined, list(zip(*leaves, strict=True)), size)
+    whole: Record = jax.tree.unflatten(structures[0], made)
     return whole
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Arrays with axes (draw, chain) as one with axes (chain, draw)."""
+    arrays = [part.swapaxes(0, 1) for part in parts]
+    first = arrays[0]
+    if len(arrays) == 1 and first.flags.writeable and first.flags.c_contiguous:  # a copy from an accelerator
+        return first
+    shape = first.shape[0], sum(array.shape[1] for array in arrays), *first.shape[2:]
+    return np.concatenate(arrays, axis=1, out=np.empty(shape, first.dtype))

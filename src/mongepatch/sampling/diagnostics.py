@@ -80,7 +80,7 @@ def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
     if disagreement or not tree["sample_stats"]["accepted"].any():
         yield from _far_away(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
-    rounding = float(np.finfo(energy.dtype).eps) * float(np.abs(energy).max())
+    rounding = float(np.finfo(energy.dtype).eps) * float(max(energy.max(), -energy.min()))
     if rounding > MAX_ROUNDING:
         yield (
             f"Rounding errors of the energy are about {rounding:.2g}, enough to affect acceptance: switch double "
@@ -90,7 +90,8 @@ def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
 
 def _failures(tree: "DataTree", situation: Situation) -> Iterator[str]:
     failures, accepted = (np.asarray(tree["sample_stats"][name]) for name in ("failure", "accepted"))
-    counts = {code: int((failures == code).sum()) for code in Failure}
+    failed = failures[failures != int(Failure.NONE)]
+    counts = {code: int((failed == code).sum()) for code in Failure}
     undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
     if not accepted.any():
         yield "Nothing was accepted: the draws are the starting points. Try a step_size that is ten times smaller."

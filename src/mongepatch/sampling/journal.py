@@ -48,7 +48,7 @@ class JournaledRunner(Runner):
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> tuple[Any, P, Record]:
         """Make draws, or take them from the store."""

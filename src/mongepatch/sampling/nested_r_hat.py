@@ -4,6 +4,8 @@ import numpy as np
 
 NUM_SUPERCHAINS = 16
 """Groups of consecutive chains that are compared."""
+_AT_ONCE = 2**16
+"""Numbers that are looked at together: copies that do not stay in a cache would take most of the time."""
 
 
 def nested_r_hat(draws: np.ndarray) -> np.ndarray:
@@ -18,8 +20,8 @@ def nested_r_hat(draws: np.ndarray) -> np.ndarray:
     Only the mean and the variance of each chain are needed. R̂ of single chains is large wherever chains are short; the
     mean of a superchain has as many effective draws as all of its chains together.
     """
-    means = draws.mean(axis=1, dtype=np.float64)
-    variances = draws.var(axis=1, ddof=1, dtype=np.float64)
+    moments = [_moments(part) for part in np.array_split(draws, max(1, draws.size // _AT_ONCE))]
+    means, variances = (np.concatenate(parts) for parts in zip(*moments, strict=True))
     ends = np.linspace(0, len(means), NUM_SUPERCHAINS + 1).round().astype(int)
     first = ends[:-1]
     sizes = np.diff(ends).reshape(-1, *[1] * (means.ndim - 1))
@@ -29,3 +31,11 @@ def nested_r_hat(draws: np.ndarray) -> np.ndarray:
     within = (between_chains + np.add.reduceat(variances, first) / sizes).mean(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(np.sqrt(1.0 + centers.var(axis=0, ddof=1) / within))
+
+
+def _moments(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and variance of every chain, in double precision."""
+    values = draws.astype(np.float64)
+    means = values.mean(axis=1)
+    values -= means[:, None]
+    return means, np.square(values, out=values).sum(axis=1) / (draws.shape[1] - 1)

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._arrays import near_host, on_host
 from mongepatch._typing import Vector
 from mongepatch.program import Program, entries_read, jit, trace
 from mongepatch.targets import Target
@@ -54,14 +55,15 @@ def variables(positions: np.ndarray, target: Target, keep: Collection[str] | Non
     program, shapes = trace(kept_variables, jax.ShapeDtypeStruct(positions.shape[-1:], positions.dtype))
     size = sum(shape.size * shape.dtype.itemsize for shape in shapes.values())
     count = min(len(rows), max(1, _BYTES // size))
-    kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
-    for first in range(0, len(rows), count):
-        last = min(first + count, len(rows))
-        chunk = rows[first:last]
-        if len(chunk) < count:
-            chunk = np.resize(chunk, (count, rows.shape[1]))  # filled up, so that one program serves all
-        for name, values in _at(program, chunk).items():
-            kept[name][first:last] = values[: last - first]
+    if count == len(rows):
+        kept = on_host(near_host(_at(program, rows)))
+    else:
+        kept = {name: np.empty((len(rows), *shape.shape), shape.dtype) for name, shape in shapes.items()}
+        for first in range(0, len(rows), count):
+            chunk = rows[first : first + count]
+            filled = np.resize(chunk, (count, rows.shape[1]))  # so that one program serves all
+            for name, values in jax.device_get(_at(program, filled)).items():
+                kept[name][first : first + count] = values[: len(chunk)]
     return {name: values.reshape(*positions.shape[:-1], *values.shape[1:]) for name, values in kept.items()}
 
 

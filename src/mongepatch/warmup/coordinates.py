@@ -17,6 +17,8 @@ MIN_DRAWS = 20
 """Draws below which nothing is learnt."""
 _MOST_OUTER_DRAWS = 4000
 """Draws that the maps of outer coordinates are fitted to."""
+_MOST_DRAWS = 2**14
+"""Draws of a window that these are taken from, evenly."""
 
 
 def adapt_coordinates(state: WarmupState, whitening: Whitening, record: Record) -> Record:
@@ -27,7 +29,7 @@ def adapt_coordinates(state: WarmupState, whitening: Whitening, record: Record) 
     """
     density: Any = state.runner.density
     plan = density.plan
-    rows = record.position.swapaxes(0, 1).reshape(-1, plan.dimension)  # all chains of a draw together
+    rows = _in_time(record.position, _MOST_DRAWS)
     rows = rows[np.isfinite(rows).all(axis=1)]
     if len(rows) < MIN_DRAWS:
         return record
@@ -43,3 +45,10 @@ def adapt_coordinates(state: WarmupState, whitening: Whitening, record: Record) 
     state.change_coordinates(candidates[best])
     internal, gradients = draws[best]
     return record._replace(position=some[None], internal=internal[None], gradient=gradients[None])
+
+
+def _in_time(positions: np.ndarray, most: int) -> np.ndarray:
+    """Positions [chain, draw, dimension] as rows, all chains of a draw together; of many, at most so many."""
+    chains, draws, _ = positions.shape
+    number = evenly(np.arange(chains * draws), min(chains * draws, most))
+    return np.asarray(positions[number % chains, number // chains])

@@ -26,6 +26,8 @@ from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_l
 
 _RECENT_RECORDS = 3
 """How many runs are looked back upon: thousands of chains fill memory quickly."""
+_LOOKED_AT = 4096
+"""Chains whose internal positions and gradients are looked at, or up to twice as many: more would tell nothing new."""
 _INITIAL_DIVERGENCE_THRESHOLD = 1e10
 """The energy error at which trajectories are given up at first: far out, every step changes the energy by thousands."""
 
@@ -102,8 +104,9 @@ class WarmupState:
         return state
 
     def run(self, draws: int) -> Record:
-        """Make draws of every chain, with gradients."""
-        self.points, self.policy, record = self.runner(self.points, self.tuning, self.policy, draws, internals=True)
+        """Make draws of every chain; of thousands of chains, some have gradients."""
+        every = max(1, len(self.points.logdensity) // _LOOKED_AT)
+        self.points, self.policy, record = self.runner(self.points, self.tuning, self.policy, draws, internals=every)
         self.records = [*self.records[-_RECENT_RECORDS + 1 :], record]
         if self._keeps_all:
             self.kept.append(record._replace(internal=None, gradient=None))

@@ -42,7 +42,7 @@ def main(port, count, index, store, fault=""):
     jax.distributed.initialize(f"127.0.0.1:{port}", int(count), int(index), **bounded)
     runner._CHUNK_SECONDS = 0.01  # a few draws in a chunk
     if int(index) == int(count) - 1 and fault == "kill-warmup":
-        kill_after(runner.Runner, "_chunk", 30)
+        kill_after(runner.Runner, "_begin", 30)
     if int(index) == int(count) - 1 and fault == "kill-draws":
         kill_after(StoreKeeper, "add", 3)
     begun = time.monotonic()

@@ -46,7 +46,7 @@ class PooledRunner(Runner):
         policy: P,
         draws: int,
         *,
-        internals: bool = False,
+        internals: int = 0,
         columns: np.ndarray | None = None,
     ) -> tuple[Any, P, Record]:
         """Make this many draws of every chain."""
