@@ -10,6 +10,7 @@ from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
+from mongepatch.program.two_vectors import at_two_vectors
 
 __all__ = [
     "Program",
@@ -17,6 +18,7 @@ __all__ = [
     "Reading",
     "ResidualBlock",
     "TracedFunction",
+    "at_two_vectors",
     "check_density",
     "cost_of",
     "entries_read",
