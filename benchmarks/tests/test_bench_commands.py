@@ -7,7 +7,19 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch
-from benchmarks import devices, gradients, implicit, kernels, many_chains, patch_step, scaling, schemes, step, uturn
+from benchmarks import (
+    devices,
+    gradients,
+    implicit,
+    imports,
+    kernels,
+    many_chains,
+    patch_step,
+    scaling,
+    schemes,
+    step,
+    uturn,
+)
 from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
@@ -58,6 +70,16 @@ def test_bench_cold(tmp_path):
         assert first["programs"] > 10
     assert 0 < ours["sampling"] < ours["first"]["wall"]
     assert ours["second"]["programs"] == 0
+
+
+def test_importing_takes_little_longer_than_importing_jax():
+    assert imports.run(rounds=5)["import mongepatch"] < 1.2
+
+
+def test_bench_imports():
+    output = invoke("imports", "--rounds", "1")
+    assert "import jax" in output
+    assert "import mongepatch" in output
 
 
 def test_bench_many_chains(monkeypatch):
