@@ -116,6 +116,7 @@ def test_bench_scale():
     sizes = ("--groups", "5", "--groups", "20", "--rows", "50", "--rows", "200")
     output = invoke("scale", "--rounds", "1", "--draws", "200", *sizes)
     assert "hierarchy, whitened" in output
+    assert "a pass over it" in output
     assert "least effective size" in output
 
 

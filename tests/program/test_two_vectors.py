@@ -11,7 +11,7 @@ import mongepatch as mp
 from mongepatch.kernels.base import Setup
 from mongepatch.kernels.lmc import LMC
 from mongepatch.metrics import fitted
-from mongepatch.program import at_two_vectors, trace_density
+from mongepatch.program import at_two_vectors, trace_density, two_vectors
 
 ROWS, COLUMNS = 300, 40
 RNG = np.random.default_rng(3)
@@ -115,6 +115,18 @@ def test_a_matrix_that_depends_on_the_position_is_not_transposed():
         return at_two_vectors(hessian_times(of_a_matrix_that_depends_on_the_position, x), vector, 2.0 * vector)
 
     assert "optimization_barrier" not in jax.jit(both).lower(vector).as_text()
+
+
+def test_more_data_than_a_copy_may_have_is_not_transposed(monkeypatch):
+    vector = jnp.ones(COLUMNS)
+    monkeypatch.setattr(two_vectors, "_MANY", DESIGN.size - 1)
+
+    def both(x):
+        return at_two_vectors(hessian_times(observations_along_rows, x), vector, 2.0 * vector)
+
+    shapes = product_shapes(both, vector)
+    assert shapes.count(f"2x{COLUMNS}") == 0
+    assert shapes.count(f"2x{ROWS}") == 1
 
 
 def bodies_of_loops(text):

@@ -10,7 +10,7 @@ from mongepatch._typing import Vector
 from mongepatch.program.program import CALLS, apply_operation, inner_program
 
 _FEW, _MANY = 2**10, 2**23
-"""Sizes of matrices: products with smaller ones fuse with what surrounds them; of larger ones no copy is made."""
+"""Numbers of entries: products with smaller matrices fuse with what surrounds them, of more data no copy is made."""
 
 
 class _Pair(NamedTuple):
@@ -36,13 +36,18 @@ def at_two_vectors(
             transposed for it: the compiler does this before a loop, where it is not changed in the loop.
     """
     closed = jax.make_jaxpr(function)(first)
-    untraced = (array for array in closed.consts if not isinstance(array, jax.core.Tracer))
-    constant = {id(array) for array in (*data, *untraced)}
-    (found,) = _evaluate(closed.jaxpr, closed.consts, [_Pair(first, second)], constant)
+    given = {id(array) for array in data}
+    constant = {
+        id(array): jnp.size(array)
+        for array in closed.consts
+        if id(array) in given or not isinstance(array, jax.core.Tracer)
+    }
+    copied = constant if sum(constant.values()) <= _MANY else ()
+    (found,) = _evaluate(closed.jaxpr, closed.consts, [_Pair(first, second)], copied)
     return (found.first, found.second) if isinstance(found, _Pair) else (found, found)
 
 
-def _evaluate(jaxpr: Any, constants: Sequence[Any], inputs: Sequence[Any], data: Collection[int]) -> list[Any]:
+def _evaluate(jaxpr: Any, constants: Sequence[Any], inputs: Sequence[Any], copied: Collection[int]) -> list[Any]:
     """Results of a program, as pairs where they depend on the vectors, inner calls written out."""
     values = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*constants, *inputs], strict=True))
 
@@ -50,20 +55,19 @@ def _evaluate(jaxpr: Any, constants: Sequence[Any], inputs: Sequence[Any], data:
         return variable.val if hasattr(variable, "val") else values[variable]
 
     for equation in jaxpr.eqns:
-        results = _apply(equation, [read(variable) for variable in equation.invars], data)
+        results = _apply(equation, [read(variable) for variable in equation.invars], copied)
         values.update(zip(equation.outvars, results, strict=True))
     return [read(variable) for variable in jaxpr.outvars]
 
 
-def _apply(equation: Any, operands: list[Any], data: Collection[int]) -> list[Any]:
-    pairs = [operand for operand in operands if isinstance(operand, _Pair)]
-    if not pairs:
+def _apply(equation: Any, operands: list[Any], copied: Collection[int]) -> list[Any]:
+    if not any(isinstance(operand, _Pair) for operand in operands):
         return apply_operation(equation, operands)
     if equation.primitive.name in CALLS:
         inner, constants = inner_program(equation)
-        return _evaluate(inner, constants, operands, data)
+        return _evaluate(inner, constants, operands, copied)
     matrix, axis = _matrix_and_axis(equation, operands)
-    if axis == 0 or (axis == 1 and id(matrix) in data and matrix.size <= _MANY):
+    if axis == 0 or (axis == 1 and id(matrix) in copied):
         return [_product(equation, operands, axis)]
     first, second = (
         apply_operation(equation, [operand[which] if isinstance(operand, _Pair) else operand for operand in operands])
@@ -78,10 +82,10 @@ def _matrix_and_axis(equation: Any, operands: list[Any]) -> tuple[Any, int | Non
         return None, None
     contracted, (batched, _) = equation.params["dimension_numbers"]
     which = 0 if isinstance(operands[1], _Pair) else 1
-    matrix, vector = operands[which], equation.invars[1 - which].aval
-    if isinstance(matrix, _Pair) or batched or matrix.ndim != 2 or vector.ndim != 1 or matrix.size < _FEW:
+    matrix, vector = equation.invars[which].aval, equation.invars[1 - which].aval
+    if isinstance(operands[which], _Pair) or batched or matrix.ndim != 2 or vector.ndim != 1 or matrix.size < _FEW:
         return None, None
-    return matrix, contracted[which][0] if contracted[which] else None
+    return operands[which], contracted[which][0] if contracted[which] else None
 
 
 def _product(equation: Any, operands: list[Any], axis: int) -> _Pair:
