@@ -84,10 +84,12 @@ def test_values_are_those_at_each_vector(density, traced):
         np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12 * float(jnp.abs(expected).max()))
 
 
+FACTORS = re.compile(r"stablehlo\.dot_general .*: \(tensor<([0-9x]*)xf64>")
+
+
 def product_shapes(function, *arguments):
     """Shapes of the left factors of all products in a lowered program."""
-    text = jax.jit(function).lower(*arguments).as_text()
-    return re.findall(r"stablehlo\.dot_general .*: \(tensor<([0-9x]*)xf64>", text)
+    return FACTORS.findall(jax.jit(function).lower(*arguments).as_text())
 
 
 @pytest.mark.parametrize("density", [observations_along_columns, observations_along_rows])
@@ -115,6 +117,17 @@ def test_a_matrix_that_depends_on_the_position_is_not_transposed():
         return at_two_vectors(hessian_times(of_a_matrix_that_depends_on_the_position, x), vector, 2.0 * vector)
 
     assert "optimization_barrier" not in jax.jit(both).lower(vector).as_text()
+
+
+def test_on_accelerators_the_compiler_decides():
+    vector = jnp.ones(COLUMNS)
+
+    def both(x):
+        return at_two_vectors(hessian_times(observations_along_rows, x), vector, 2.0 * vector)
+
+    text = jax.jit(both).trace(vector).lower(lowering_platforms=("cuda",)).as_text()
+    assert "optimization_barrier" not in text
+    assert not [shape for shape in FACTORS.findall(text) if shape.startswith("2x")]
 
 
 def test_more_data_than_a_copy_may_have_is_not_transposed(monkeypatch):
