@@ -58,6 +58,7 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks gradients
 	$(BIN)/python -m benchmarks examples
 	$(BIN)/python -m benchmarks cold --rounds 3
+	$(BIN)/python -m benchmarks imports
 	$(BIN)/python -m benchmarks progress
 	$(BIN)/python -m benchmarks store
 	$(BIN)/python -m benchmarks until

@@ -377,6 +377,14 @@ def cold_one(
 
 
 @app.command()
+def imports(rounds: Rounds = 11) -> None:
+    """Time of `import mongepatch` in a fresh process, in times of `import jax`."""
+    from benchmarks.imports import run
+
+    run(rounds)
+
+
+@app.command()
 def gradients(rounds: Rounds = 11, only: Only = None) -> None:
     """Time of a gradient in whitened coordinates, in gradients of the centred model."""
     from benchmarks.gradients import run

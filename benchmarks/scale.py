@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from benchmarks.measures.gradients import gradient_loop
+from benchmarks.measures.passes import pass_loop
 from benchmarks.measures.timing import seconds_of
 from benchmarks.step import synthetic_regression
 from mongepatch import from_numpyro, whiten
@@ -19,6 +21,7 @@ from mongepatch.targets import Target
 
 GROUPS, ROWS = (1_000, 10_000, 100_000), (10_000, 100_000, 1_000_000)
 PER_GROUP, COLUMNS, CHAINS = 5, 100, 4
+SECONDS_PER_CALL, LEAST_REPEATS = 0.2, 10
 
 
 class Size(NamedTuple):
@@ -29,7 +32,9 @@ class Size(NamedTuple):
     """From the model to a density in the coordinates that chains move in."""
     compile_seconds: float
     gradient_seconds: float
-    """Of one gradient of every chain."""
+    """Of one gradient of every chain, in a loop as in a sampler: memory is asked for once."""
+    pass_seconds: float
+    """Of one pass over arrays of as much memory, which grows faster than they do where they outgrow a cache."""
     memory_bytes: int
     """What its program holds at most."""
 
@@ -67,29 +72,35 @@ def measured(build: Callable[[], Target], rounds: int, *, whitened: bool) -> Siz
     compiling = time.perf_counter() - prepared
     used: Any = compiled.memory_analysis()
     memory = used.temp_size_in_bytes + used.argument_size_in_bytes + used.output_size_in_bytes
-    seconds = seconds_of({"gradient": partial(compiled, positions)}, rounds)["gradient"]
-    return Size(target.dimension, prepared - started, compiling, float(np.min(seconds)), memory)
+    alone = seconds_of({"gradient": partial(compiled, positions)}, 1)["gradient"][0]
+    repeats = max(LEAST_REPEATS, round(SECONDS_PER_CALL / alone))
+    calls = {"gradient": gradient_loop(density, positions, repeats), "pass": pass_loop(memory, repeats)}
+    least = {name: float(np.min(seconds)) / repeats for name, seconds in seconds_of(calls, rounds).items()}
+    return Size(target.dimension, prepared - started, compiling, least["gradient"], least["pass"], memory)
 
 
 def run(
     groups: Sequence[int] = GROUPS, rows: Sequence[int] = ROWS, rounds: int = 7, draws: int = 0
 ) -> dict[str, tuple[float, float]]:
-    """Print a table for each family; return the slopes of log time of a gradient and of log memory."""
+    """Print a table for each family; return the slopes of log time, of a gradient and of passes over its memory."""
     families: dict[str, tuple[Sequence[int], Callable[[int], Target], bool]] = {
         "hierarchy, whitened": (groups, hierarchy, True),
+        "hierarchy as it is written": (groups, hierarchy, False),
         f"logistic regression, {COLUMNS} columns": (rows, partial(synthetic_regression, dimension=COLUMNS), False),
     }
     slopes = {}
     for name, (sizes, build, whitened) in families.items():
         found = [measured(partial(build, size), rounds, whitened=whitened) for size in sizes]
-        time_slope, memory_slope = (
+        of_time, of_passes, of_memory = (
             float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
-            for values in ([size.gradient_seconds for size in found], [size.memory_bytes for size in found])
+            for values in zip(
+                *((row.gradient_seconds, row.pass_seconds, row.memory_bytes) for row in found), strict=True
+            )
         )
-        slopes[name] = (time_slope, memory_slope)
+        slopes[name] = (of_time, of_passes)
         print_table(
             f"{name}: a gradient of {CHAINS} chains, {jnp.zeros(()).dtype}, {jax.devices()[0].device_kind}",
-            ("size", "parameters", "prepare s", "compile s", "gradient ms", "memory MB"),
+            ("size", "parameters", "prepare s", "compile s", "gradient ms", "memory MB", "a pass over it, ms"),
             [
                 (
                     f"{size:,}",
@@ -98,12 +109,13 @@ def run(
                     f"{row.compile_seconds:.1f}",
                     f"{1e3 * row.gradient_seconds:.2f}",
                     f"{row.memory_bytes / 1e6:.1f}",
+                    f"{1e3 * row.pass_seconds:.2f}",
                 )
                 for size, row in zip(sizes, found, strict=True)
             ],
-            [f"slope: time {time_slope:.2f}, memory {memory_slope:.2f}"],
+            [f"slope: gradient {of_time:.2f}, memory {of_memory:.2f}, a pass over it {of_passes:.2f}"],
         )
-        if draws:
+        if draws and (whitened or build is not hierarchy):  # `sample` whitens the hierarchy by itself
             print_table(f"{name}: automatic runs", _COLUMNS, [_automatic(build(size), size, draws) for size in sizes])
     return slopes
 

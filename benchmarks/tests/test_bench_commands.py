@@ -7,7 +7,19 @@ import pytest
 from typer.testing import CliRunner
 
 import mongepatch
-from benchmarks import devices, gradients, implicit, kernels, many_chains, patch_step, scaling, schemes, step, uturn
+from benchmarks import (
+    devices,
+    gradients,
+    implicit,
+    imports,
+    kernels,
+    many_chains,
+    patch_step,
+    scaling,
+    schemes,
+    step,
+    uturn,
+)
 from benchmarks.__main__ import app
 from mongepatch.integrators import GeneralizedLeapfrog, ImplicitMidpoint
 from mongepatch.warmup.options import KERNELS
@@ -60,6 +72,16 @@ def test_bench_cold(tmp_path):
     assert ours["second"]["programs"] == 0
 
 
+def test_importing_takes_little_longer_than_importing_jax():
+    assert imports.run(rounds=5)["import mongepatch"] < 1.2
+
+
+def test_bench_imports():
+    output = invoke("imports", "--rounds", "1")
+    assert "import jax" in output
+    assert "import mongepatch" in output
+
+
 def test_bench_many_chains(monkeypatch):
     monkeypatch.setattr(many_chains, "DRAWS", 3)
     output = invoke("many-chains", "--rounds", "1", "--chains", "2", "--chains", "5")
@@ -94,6 +116,7 @@ def test_bench_scale():
     sizes = ("--groups", "5", "--groups", "20", "--rows", "50", "--rows", "200")
     output = invoke("scale", "--rounds", "1", "--draws", "200", *sizes)
     assert "hierarchy, whitened" in output
+    assert "a pass over it" in output
     assert "least effective size" in output
 
 

@@ -20,8 +20,19 @@ def schools():
     numpyro.sample("y", dist.Normal(theta, ERRORS), obs=EFFECTS)
 
 
-def test_an_automatic_call_compiles_few_programs(compiled_programs):
-    target = mp.from_numpyro(schools)
+def correlated_slopes():
+    rng = np.random.default_rng(1)
+    group, x, y = np.repeat(np.arange(6), 4), rng.normal(size=24), rng.normal(size=24)
+    tau = numpyro.sample("tau", dist.HalfNormal(1).expand([2]).to_event(1))
+    factor = numpyro.sample("factor", dist.LKJCholesky(2, 2.0))
+    with numpyro.plate("group", 6):
+        effects = numpyro.sample("effects", dist.MultivariateNormal(0.0, scale_tril=tau[:, None] * factor))
+    numpyro.sample("y", dist.Normal(effects[group, 0] + effects[group, 1] * x, 1.0).to_event(1), obs=y)
+
+
+@pytest.mark.parametrize("model", [schools, correlated_slopes])
+def test_an_automatic_call_compiles_few_programs(model, compiled_programs):
+    target = mp.from_numpyro(model)
     compiled_programs.clear()  # NumPyro's own, of a model that is traced for the first time
     mp.sample(target, progress=False, draws=500, warmup=500)
     assert 10 < len(compiled_programs) <= 20, compiled_programs

@@ -7,6 +7,7 @@ import pytest
 from problems import small_regression
 
 import mongepatch as mp
+from mongepatch.targets import logistic
 from mongepatch.targets.truth import Normal, Tabulated
 
 N = 400_000
@@ -74,6 +75,21 @@ def test_the_log_scale_is_the_last_coordinate_of_a_funnel():
     x = jnp.array([0.5, -1.0, 0.2])
     expected = -0.5 * (x @ x / np.log(2.0) + 3 * np.log(np.log(2.0)))
     assert target(jnp.append(x, 0.0)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("entries", [1, 60, 10_000])
+def test_logistic_regression_is_the_same_in_blocks_of_any_size(entries, monkeypatch):
+    rng = np.random.default_rng(5)
+    design, outcomes, beta = rng.normal(size=(103, 4)), rng.random(103) < 0.3, rng.normal(size=4)
+    logits = design @ beta
+    value = outcomes @ logits - np.logaddexp(0.0, logits).sum() - 0.5 * beta @ beta / 100.0
+    gradient = design.T @ (outcomes - 1.0 / (1.0 + np.exp(-logits))) - beta / 100.0
+    monkeypatch.setattr(logistic, "_ENTRIES", entries)
+    target = mp.targets.logistic_regression(design, outcomes)
+    assert str(jax.make_jaxpr(target.logdensity)(beta)).count("custom_jvp_call[") == {1: 64, 60: 7, 10_000: 1}[entries]
+    found = jax.value_and_grad(target.logdensity)(jnp.asarray(beta))
+    np.testing.assert_allclose(found[0], value, rtol=1e-12)
+    np.testing.assert_allclose(found[1], gradient, rtol=1e-10)
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from mongepatch._pytree import pytree
 from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, alpha_from, inverse_mass_from
+from mongepatch.program import at_two_vectors
 
 
 class MongePoint(NamedTuple):
@@ -36,7 +37,9 @@ class MongeSlope(NamedTuple):
     hessian_times: Callable[[Vector], Vector]
     """v ↦ Hv, from the linearisation that made the gradient."""
     curvature: Vector
-    """h = H n."""
+    """h = H n, for the force. A bend makes it together with Hv, and compiled code then leaves this one out."""
+    data: tuple[Any, ...]
+    """Arrays of the log density that are the same at all positions."""
 
 
 class MongeBend(NamedTuple):
@@ -93,7 +96,7 @@ class Monge:
         natural = self.inverse_mass.apply(gradient)
         stretch = 1.0 + self.alpha**2 * dot(gradient, natural)
         point = MongePoint(position, value, gradient, stretch)
-        return point, MongeSlope(hessian_times, hessian_times(natural))
+        return point, MongeSlope(hessian_times, hessian_times(natural), tuple(jax.tree.leaves(logdensity)))
 
     def log_det(self, point: MongePoint) -> Scalar:
         """Log det M + log L."""
@@ -117,8 +120,9 @@ class Monge:
         return self.inverse_mass.root(noise + shrink * dot(steep, noise) * steep)
 
     def bend(self, point: MongePoint, slope: MongeSlope, velocity: Vector) -> MongeBend:
-        """Hn and Hv."""
-        return MongeBend(slope.curvature, slope.hessian_times(velocity))
+        """Hn and Hv, which share their passes over the data."""
+        natural = self.inverse_mass.apply(point.gradient)
+        return MongeBend(*at_two_vectors(slope.hessian_times, natural, velocity, slope.data))
 
     def kick(
         self, point: MongePoint, slope: MongeSlope, velocity: Vector, bend: MongeBend, length: ScalarLike
@@ -140,7 +144,7 @@ class Monge:
         kicked = velocity + push * natural - length * share * pull
         after = length * share * dot(bend.curvature, kicked)
         log_volume = jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
-        return kicked, self.bend(point, slope, kicked), log_volume
+        return kicked, MongeBend(bend.curvature, slope.hessian_times(kicked)), log_volume
 
     def force(self, point: MongePoint, slope: MongeSlope, velocity: Vector) -> Vector:
         """∇ℓ − (α²/L) h + α² (g·v) Hv."""

@@ -10,6 +10,8 @@ from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
+from mongepatch.program.two_vectors import at_two_vectors
+from mongepatch.program.windows import block_at, scattered_places
 
 __all__ = [
     "Program",
@@ -17,6 +19,8 @@ __all__ = [
     "Reading",
     "ResidualBlock",
     "TracedFunction",
+    "at_two_vectors",
+    "block_at",
     "check_density",
     "cost_of",
     "entries_read",
@@ -26,6 +30,7 @@ __all__ = [
     "jit",
     "map_rows",
     "read_squares",
+    "scattered_places",
     "trace",
     "trace_density",
     "watch_compilation",

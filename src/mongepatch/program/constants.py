@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from mongepatch.program.windows import block_at, gathered_places
+
 _IN_NUMPY: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
@@ -51,12 +53,7 @@ def _slice(params: Mapping[str, Any], value: np.ndarray) -> np.ndarray:
 
 
 def _dynamic_slice(params: Mapping[str, Any], value: np.ndarray, *starts: np.ndarray) -> np.ndarray:
-    sizes = params["slice_sizes"]
-    # A block that would reach past the end begins sooner.
-    first = [
-        min(max(int(start), 0), whole - size) for start, whole, size in zip(starts, value.shape, sizes, strict=True)
-    ]
-    return value[tuple(slice(start, start + size) for start, size in zip(first, sizes, strict=True))]
+    return value[block_at(starts, value.shape, params["slice_sizes"])]
 
 
 def _pad(params: Mapping[str, Any], value: np.ndarray, filling: np.ndarray) -> np.ndarray | None:
@@ -77,6 +74,12 @@ def _cumsum(params: Mapping[str, Any], value: np.ndarray) -> np.ndarray:
     return np.flip(np.cumsum(np.flip(value, axis), axis), axis) if reverse else np.cumsum(value, axis)
 
 
+def _gather(params: Mapping[str, Any], value: np.ndarray, starts: np.ndarray) -> np.ndarray | None:
+    places = gathered_places(params, value.shape, starts)
+    # What is read outside of an array depends on the mode of the operation.
+    return value.reshape(-1)[places] if (places >= 0).all() else None
+
+
 _WITH_PARAMETERS: dict[str, Callable[..., Any]] = {
     "iota": _iota,
     "broadcast_in_dim": _broadcast,
@@ -87,6 +90,7 @@ _WITH_PARAMETERS: dict[str, Callable[..., Any]] = {
     "dynamic_slice": _dynamic_slice,
     "pad": _pad,
     "cumsum": _cumsum,
+    "gather": _gather,
 }
 """The same, for operations with parameters of their own."""
 

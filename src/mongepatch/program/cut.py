@@ -8,10 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from mongepatch._typing import AnyVector, Vector
-from mongepatch.program.program import Program, apply_operation, needed_equations, trace
-
-_CALLS = {"jit", "pjit", "closed_call", "core_call"}
-"""Operations that do nothing but evaluate an inner program."""
+from mongepatch.program.program import CALLS, Program, apply_operation, inner_program, needed_equations, trace
 
 
 class Cut(NamedTuple):
@@ -89,9 +86,8 @@ def _evaluate(
 
 
 def _apply(equation: Any, operands: list[Any], done: dict[Any, Any] | None) -> list[Any]:
-    if equation.primitive.name in _CALLS:
-        inner = equation.params["jaxpr"] if "jaxpr" in equation.params else equation.params["call_jaxpr"]
-        return _evaluate(getattr(inner, "jaxpr", inner), getattr(inner, "consts", ()), operands, done=done)
+    if equation.primitive.name in CALLS:
+        return _evaluate(*inner_program(equation), operands, done=done)
     if done is None:
         return apply_operation(equation, operands)
     parameters = [(name, _identity(value)) for name, value in equation.params.items()]

@@ -13,6 +13,9 @@ from jax.core import eval_jaxpr
 from mongepatch._arrays import on_device
 from mongepatch._typing import Vector
 
+CALLS = {"jit", "pjit", "closed_call", "core_call"}
+"""Operations that do nothing but evaluate an inner program."""
+
 
 @jax.tree_util.register_pytree_node_class
 class Program:
@@ -113,6 +116,12 @@ def apply_operation(equation: Any, values: Sequence[Any]) -> list[Any]:
     functions, named = bound if isinstance(bound, tuple) else ((), bound)  # versions of JAX differ
     results = equation.primitive.bind(*functions, *values, **named)
     return list(results) if equation.primitive.multiple_results else [results]
+
+
+def inner_program(call: Any) -> tuple[Any, Sequence[Any]]:
+    """The program that one of the `CALLS` evaluates, and its constants."""
+    inner = call.params["jaxpr"] if "jaxpr" in call.params else call.params["call_jaxpr"]
+    return getattr(inner, "jaxpr", inner), getattr(inner, "consts", ())
 
 
 def hidden_arrays(jaxpr: Any) -> Iterator[Any]:

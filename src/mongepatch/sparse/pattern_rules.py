@@ -3,13 +3,9 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 
-from mongepatch._arrays import on_device
-from mongepatch.program import in_numpy
+from mongepatch.program import block_at, in_numpy, scattered_places
 from mongepatch.sparse.dependence import Dependence, DependenceTable, joined, union
 
 Rule: TypeAlias = Callable[[Any, list[Dependence], int], list[DependenceTable] | None]
@@ -155,24 +151,10 @@ def _move(equation: Any, inputs: list[Dependence], dimension: int) -> list[Depen
 def _scatter(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable] | None:
     """Updates at known places, whatever is done with them there: what is updated may count too."""
     operand, places, updates = inputs
-    size = int(np.prod(operand.shape))
-    if places.value is None or size >= 2**24:  # numbers of elements are exact in single precision up to there
+    if places.value is None:
         return None
-    numbers, mode = equation.params["dimension_numbers"], equation.params["mode"]
-
-    real = jnp.result_type(float)
-
-    @jax.jit  # operation by operation, it would be compiled as several programs
-    def taken(counted: Any, zeros: Any, at: Any) -> Any:
-        def add(values: Any) -> Any:
-            return lax.scatter_add(zeros, at, values, numbers, mode=mode)
-
-        return jax.linear_transpose(add, jax.ShapeDtypeStruct(updates.shape, real))(counted)[0]
-
-    # The transpose of the operation takes from each place of the result: it says where an update goes, 0 for nowhere.
-    counted = np.arange(1.0, size + 1).reshape(operand.shape)
-    to = taken(on_device(counted, real), on_device(np.zeros_like(counted), real), on_device(places.value))
-    to = np.asarray(to).astype(int).reshape(-1) - 1
+    size = int(np.prod(operand.shape))
+    to = scattered_places(equation.params, operand.shape, np.asarray(places.value), updates.shape).reshape(-1)
     before, after = joined([operand.table(dimension), updates.table(dimension)])
     groups = np.append(np.arange(size), to[to >= 0])
     found = before.grouped(groups, np.append(before.index.reshape(-1), after.index.reshape(-1)[to >= 0]), size)
@@ -185,8 +167,9 @@ def _update(equation: Any, inputs: list[Dependence], dimension: int) -> list[Dep
     if any(start.value is None for start in starts):
         return None
     before, after = joined([operand.table(dimension), block.table(dimension)])
-    parts = jnp.asarray(before.index), jnp.asarray(after.index)
-    return [before.moved(np.asarray(lax.dynamic_update_slice(*parts, [start.value for start in starts])))]
+    index = before.index.copy()
+    index[block_at([start.value for start in starts], index.shape, after.index.shape)] = after.index
+    return [before.moved(index)]
 
 
 def _solve_triangular(equation: Any, inputs: list[Dependence], dimension: int) -> list[DependenceTable]:

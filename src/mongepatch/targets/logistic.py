@@ -1,6 +1,8 @@
 """Bayesian logistic regression on any design matrix."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import add
 from typing import Any
 
 import jax
@@ -12,6 +14,10 @@ from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
 from mongepatch.targets.layout import Layout
 from mongepatch.validation import positive_number
+
+_ENTRIES, _MOST_BLOCKS = 2**21, 64
+"""Entries of a matrix that are multiplied at once on CPUs. For a gradient of several chains XLA copies the matrix, and
+the system zeroes the memory of a larger copy anew each time, which takes longer than the product."""
 
 
 def logistic_regression(
@@ -43,12 +49,19 @@ def logistic_regression(
     if columns is not None and len(columns) != matrix.shape[1]:
         raise SettingError(f"columns must name the {matrix.shape[1]} columns of design; it has {len(columns)} names.")
     dimension = matrix.shape[1]
+    count = _number_of_blocks(matrix.size)
     # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
-    features, y = jnp.asarray(matrix.T.copy()), jnp.asarray(labels)
+    blocks = [
+        (jnp.asarray(part.T.copy()), jnp.asarray(own))
+        for part, own in zip(np.array_split(matrix, count), np.array_split(labels, count), strict=True)
+    ]
+
+    def of_block(beta: Vector, features: jax.Array, y: jax.Array) -> Scalar:
+        logits = beta @ features
+        return y @ logits - softplus(logits).sum()
 
     def logdensity(beta: Vector) -> Scalar:
-        logits = beta @ features
-        return y @ logits - softplus(logits).sum() - 0.5 * beta @ beta / prior_variance
+        return reduce(add, (of_block(beta, *block) for block in blocks)) - 0.5 * beta @ beta / prior_variance
 
     def start(key: PRNGKey) -> Vector:
         return jax.random.uniform(key, (dimension,), dtype, -0.5, 0.5)
@@ -56,6 +69,11 @@ def logistic_regression(
     layout = Layout(("beta",), ((dimension,),))
     coords = {} if columns is None else {"column": list(columns)}
     return Target(logdensity, layout, start, dims={"beta": ["column"]}, coords=coords)
+
+
+def _number_of_blocks(entries: int) -> int:
+    """How many parts of a design matrix are multiplied one after another; one on accelerators."""
+    return min(_MOST_BLOCKS, max(1, -(-entries // _ENTRIES))) if jax.default_backend() == "cpu" else 1
 
 
 def standardized_design(features: Any) -> np.ndarray:
