@@ -13,6 +13,7 @@ import pytest
 
 import mongepatch as mp
 from mongepatch import kernels
+from mongepatch.coordinates import MappedDensity
 from mongepatch.coordinates.algebra import SparseAlgebra
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.whitened import Information
@@ -84,12 +85,20 @@ def whitened(y):
     return density, density.to_model, density.from_model
 
 
+def mapped(y):
+    """The density in coordinates by maps that suit no coordinate."""
+    program = trace_density(density_given(y), jax.ShapeDtypeStruct((2 + GROUPS,), y.dtype))
+    density = MappedDensity(program, OuterMap(*(jnp.full(2 + GROUPS, part, y.dtype) for part in (0.2, 0.8, 0.8, 0.7))))
+    return density, density.to_model, density.from_model
+
+
 METHODS = {
     "LMC-Monge": (kernels.LMC(), mp.Monge(0.2), 0.2, mp.Static(12, jitter=0.5)),
     "NUTS-Monge": (kernels.LMC(), mp.Monge(0.2), 0.2, mp.NUTS(6)),
     "LMC-Fisher": (kernels.LMC(), mp.Fisher(information), 0.6, mp.Static(5, jitter=0.5)),
     "RMHMC-Fisher": (kernels.RMHMC(), mp.Fisher(information), 0.5, mp.Static(5, jitter=0.5)),
     "NUTS, whitened": (kernels.LMC(), mp.Euclidean(), 0.5, mp.NUTS(6), whitened),
+    "NUTS, mapped": (kernels.LMC(), mp.Euclidean(), 0.2, mp.NUTS(6), mapped),
 }
 
 
@@ -149,4 +158,12 @@ def test_a_missing_determinant_of_whitened_coordinates_is_noticed(monkeypatch):
     monkeypatch.setattr(SparseAlgebra, "log_det", lambda self, factor: jnp.zeros(()))
     found, _ = ranks(*METHODS["NUTS, whitened"])
     jax.clear_caches()
+    assert surprise(found) > 6.0
+
+
+@pytest.mark.slow
+def test_a_missing_determinant_of_maps_is_noticed(monkeypatch):
+    right = OuterMap.forward
+    monkeypatch.setattr(OuterMap, "forward", lambda self, u: (right(self, u)[0], jnp.zeros((), u.dtype)))
+    found, _ = ranks(*METHODS["NUTS, mapped"])
     assert surprise(found) > 6.0

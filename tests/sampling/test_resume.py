@@ -2,6 +2,8 @@
 
 import jax.numpy as jnp
 import numpy as np
+import numpyro
+import numpyro.distributions as dist
 import pytest
 from helpers import slow_but
 from long_run import SETTINGS, begin_or_resume, density
@@ -107,8 +109,13 @@ def tuned(name):
 
     start = {"mu": 0.0, "log_tau": 0.0, "theta": jnp.zeros(8)}
     bend = mp.Dense(lambda x: jnp.eye(2) * (1.0 + x @ x))
+
+    def gammas():
+        numpyro.sample("x", dist.Gamma(jnp.array([0.1, 0.2])).to_event(1))
+
     return {
         "whitened": (hierarchy, start, {"warmup": 300}, {}),
+        "mapped": (mp.from_numpyro(gammas), None, {"warmup": 250, "trajectory": "nuts"}, {}),
         "patch": (hierarchy, start, {"warmup": 300, "metric": "patch"}, {}),
         "given": (
             mp.targets.banana(),
@@ -121,7 +128,9 @@ def tuned(name):
     }[name]
 
 
-@pytest.mark.parametrize("name", slow_but(("whitened", "patch", "given", "mmala", "monge"), "whitened", "given"))
+@pytest.mark.parametrize(
+    "name", slow_but(("whitened", "mapped", "patch", "given", "mmala", "monge"), "whitened", "mapped", "given")
+)
 def test_every_kind_of_run_goes_on(name, tmp_path, cut_after, monkeypatch):
     target, init, plain, objects = tuned(name)
     options = {"draws": 40, "chains": 2, "progress": False, **plain, **objects}

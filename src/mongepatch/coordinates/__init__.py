@@ -1,6 +1,7 @@
 """Targets in other coordinates."""
 
+from mongepatch.coordinates.mapped import MappedDensity
 from mongepatch.coordinates.whiten import Whitening, whiten, whitening_of
 from mongepatch.coordinates.whitened import Information, WhitenedDensity
 
-__all__ = ["Information", "WhitenedDensity", "Whitening", "whiten", "whitening_of"]
+__all__ = ["Information", "MappedDensity", "WhitenedDensity", "Whitening", "whiten", "whitening_of"]

@@ -43,6 +43,15 @@ class OuterMap(NamedTuple):
         psi, log_slope = _forward(self, u)
         return psi, log_slope.sum()
 
+    def forward_each(self, u: AnyVector) -> tuple[AnyVector, AnyVector]:
+        """ψ and log|dψ/du|, each by itself."""
+        return _forward(self, u)
+
+    @property
+    def is_mapped(self) -> jax.Array:
+        """Which coordinates have skewness or tails; the maps of others are the identity, or a change of scale."""
+        return (self.skew != 0) | (self.tail != 1)
+
     def inverse(self, psi: AnyVector) -> AnyVector:
         """The u of a ψ."""
         return jnp.sinh(self.tail * jnp.arcsinh((psi - self.center) / self.scale) - self.skew)
@@ -77,6 +86,43 @@ def _forward_jvp(
     rate = inverse_root / maps.tail
     by_u = sinh / cosh * rate - u * inverse_root**2
     return _forward(maps, u), (maps.scale * cosh * rate * tangents[1], by_u * tangents[1])
+
+
+def in_maps(maps: OuterMap, draws: np.ndarray, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The u of draws ψ [number, coordinate], and the gradients of its log density from those of ℓ at ψ."""
+    center, scale, skew, tail = _on_host(maps)
+    u = np.sinh(tail * np.arcsinh((draws - center) / scale) - skew)
+    slope, by_u = _slopes(maps, u)
+    return u, gradients * slope + by_u
+
+
+def model_gradients(maps: OuterMap, u: np.ndarray, gradients: np.ndarray) -> np.ndarray:
+    """Gradients of ℓ at ψ from those of the log density of u, [number, coordinate]."""
+    slope, by_u = _slopes(maps, u)
+    found: np.ndarray = (gradients - by_u) / slope
+    return found
+
+
+def log_densities(maps: OuterMap, draws: np.ndarray) -> np.ndarray:
+    """The mean log density of draws [number, coordinate] by each map, up to a constant, if its u is standard normal.
+
+    With e = 0 and d = 1 that is a normal density.
+    """
+    u, _ = in_maps(maps, draws, np.zeros_like(draws))
+    slope, _ = _slopes(maps, u)
+    found: np.ndarray = (-0.5 * u * u - np.log(slope)).mean(axis=0)
+    return found
+
+
+def _slopes(maps: OuterMap, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """dψ/du, and the derivative of its logarithm."""
+    _, scale, skew, tail = _on_host(maps)
+    angle, root = (np.arcsinh(u) + skew) / tail, np.sqrt(1 + u * u)
+    return scale * np.cosh(angle) / (tail * root), np.tanh(angle) / (tail * root) - u / root**2
+
+
+def _on_host(maps: OuterMap) -> list[np.ndarray]:
+    return [np.asarray(part, np.float64) for part in maps]
 
 
 def fit(draws: np.ndarray, dtype: Any) -> OuterMap:

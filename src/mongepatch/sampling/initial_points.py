@@ -12,7 +12,8 @@ from mongepatch._arrays import on_device
 from mongepatch._random import uniform_vector
 from mongepatch._typing import LogDensity, Positions, PRNGKey, PyTree, Scalar, Vector
 from mongepatch.chains import points_at
-from mongepatch.coordinates.batches import in_coordinates
+from mongepatch.coordinates import WhitenedDensity
+from mongepatch.coordinates.batches import in_coordinates, in_model
 from mongepatch.errors import LogDensityError, MetricError, ParameterError
 from mongepatch.metrics import Euclidean, Metric
 from mongepatch.program import jit
@@ -190,10 +191,10 @@ def _check_usable(found: _Geometry, density: LogDensity, target: Target) -> None
 
 
 def _reason(target: Target, density: LogDensity, position: Vector) -> str:
-    """What the target says of a density that is not finite; nothing in other coordinates than its own."""
-    if target.explain is None or hasattr(density, "to_model"):
+    """What the target says of a density that is not finite; nothing in whitened coordinates."""
+    if target.explain is None or isinstance(density, WhitenedDensity):
         return ""
-    return target.explain(position)
+    return target.explain(on_device(in_model(np.asarray(position)[None], density)[0]))
 
 
 def _check_slope(position: Vector, density: LogDensity) -> None:

@@ -168,9 +168,9 @@ class Keeper:
         self._kept, self._attrs = state.kept, dict(attrs)
         if self._tuned is not None:
             return
-        run, kinds = self.run, kinds_of(state.tuning, state.policy, whitened=state.is_whitened)
+        run, kinds = self.run, kinds_of(state.tuning, state.policy, whitened=state.in_other_coordinates)
         tuning = template_tuning(run.tuning, run.to_find, run.prepared, kinds)
-        density = template_density(run.prepared, whitened=state.is_whitened)
+        density = template_density(run.prepared, whitened=state.in_other_coordinates)
         arrays = changed_arrays("tuning", state.tuning, tuning)
         arrays |= changed_arrays("density", state.runner.density, density)
         facts = {

@@ -14,7 +14,10 @@ import numpy as np
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, PyTree
 from mongepatch.chains import Placement
-from mongepatch.coordinates import WhitenedDensity, Whitening, whitening_of
+from mongepatch.coordinates import MappedDensity, Whitening, whitening_of
+from mongepatch.coordinates.batches import OtherCoordinates
+from mongepatch.coordinates.mapped import may_be_mapped
+from mongepatch.coordinates.outer import OuterMap
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
 from mongepatch.metrics import Metric, fitted
 from mongepatch.program import Program, jit, trace_density
@@ -46,9 +49,9 @@ class Prepared:
 
     target: Target
     density: LogDensity
-    """Its log density, traced; in whitened coordinates, where chains move in them."""
+    """Its log density, traced; in other coordinates, where chains move in them."""
     whitening: Whitening | None
-    """These coordinates."""
+    """Whitened coordinates, where these are the others."""
     position: jax.ShapeDtypeStruct
     """Shape and precision of flat positions."""
     keys: Keys
@@ -68,7 +71,7 @@ class Prepared:
 
     def without_whitening(self) -> "Prepared":
         """The same in the model's own coordinates."""
-        density = self.density.density if isinstance(self.density, WhitenedDensity) else self.density
+        density = self.density.density if isinstance(self.density, OtherCoordinates) else self.density
         return replace(self, density=density, whitening=None)
 
     def fitted(self, metric: Metric) -> Metric:
@@ -108,6 +111,7 @@ def prepare(
     coords: Mapping[str, Sequence[Any]] | None = None,
     dtype: Any = None,
     whiten: bool = False,
+    maps: bool = False,
     read: bool = False,
     patch: bool = False,
 ) -> Prepared:
@@ -129,6 +133,7 @@ def prepare(
         coords: labels along those dimensions.
         dtype: precision of flat positions, where it is not that of `init`.
         whiten: whether chains move in whitened coordinates, where the target has some.
+        maps: whether coordinates may be made normal one by one, where a model has no whitened ones.
         read: whether residuals are read off the density, where the target has none.
         patch: whether a patch is asked for, of whatever residuals there are.
     """
@@ -166,7 +171,9 @@ def prepare(
     if read:
         target = with_read_residuals(target, position, traced, partial=patch)
     whitening = whitening_of(target, position, traced) if whiten else None
-    density = traced if whitening is None else whitening.initial
+    density: LogDensity = traced if whitening is None else whitening.initial
+    if maps and whitening is None and may_be_mapped(target):
+        density = MappedDensity(traced, OuterMap.identity(target.dimension, dtype))
     placement = Placement(chain_offset, mesh_of(devices, chains, density))
     recorded = _recorded(seed, key)
     return Prepared(target, density, whitening, position, keys, recorded, chains, start, spread, per_chain, placement)

@@ -108,7 +108,8 @@ def sample(
             variables must be linear in what is to be whitened; those of data need not be.
         whiten: whether chains move in whitened coordinates (see `mongepatch.whiten`), in which plain NUTS samples
             hierarchical models that are written centred. "auto" does so where the model has them and metric is "auto".
-            Results are in the model's own variables.
+            Results are in the model's own variables. Where "auto" finds nothing to whiten, coordinates of a NumPyro,
+            PyMC or Stan model are made normal one by one, if their marginals are not.
         metric: "auto" chooses among "euclidean", "monge" and, where there are residuals, "patch", all of whose
             tuning parameters are found in warm-up. Or a metric with numbers of your own, any of which may be "auto":
             `Euclidean(...)` for HMC, `Monge(alpha, ...)`, `Patch(residuals, alpha, ...)`, `Fisher(...)`,
@@ -233,6 +234,7 @@ def sample(
         dims=dims,
         coords=coords,
         whiten=_whitens(whiten, metric) if found is None else found.whitens(whiten),
+        maps=_whitens(whiten, metric) if found is None else found.has_maps,
         read=takes_residuals(metric) or whiten is True if found is None else found.takes_residuals,
         patch=isinstance(metric, str) and metric == "patch",
     )

@@ -15,6 +15,7 @@ from mongepatch._auto import ToBeFound
 from mongepatch._extras import require
 from mongepatch._groups import LIBRARY, group_of
 from mongepatch.coordinates import Information, WhitenedDensity
+from mongepatch.coordinates.batches import OtherCoordinates
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.errors import SettingError
 from mongepatch.metrics import Euclidean, Metric, Monge, Patch
@@ -73,6 +74,7 @@ def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chose
     density = state.runner.density
     if isinstance(density, WhitenedDensity):
         arrays |= {f"information_{name}": part for name, part in density.information._asdict().items()}
+    if isinstance(density, OtherCoordinates):
         arrays |= {f"outer_{name}": part for name, part in density.outer_map._asdict().items()}
     attrs |= _trajectory_attributes(in_use(state.tuning.trajectory))
     return _dataset(xarray, arrays, layout, {**LIBRARY, **attrs})
@@ -144,13 +146,19 @@ class FoundTuning(NamedTuple):
         """Whether the metric or the coordinates of then are made from residuals."""
         return self.group.attrs["metric"] == "Patch" or "information_vector" in self.group
 
+    @property
+    def has_maps(self) -> bool:
+        """Whether chains moved in coordinates that are made normal one by one."""
+        return "outer_center" in self.group and "information_vector" not in self.group
+
     def whitens(self, whiten: Any) -> bool:
         """Whether chains move in whitened coordinates, as they did then; raise where the user asks for others."""
         found = "information_vector" in self.group
-        if whiten != "auto" and whiten is not found:
+        if whiten != "auto" and (whiten is not found or (whiten is False and self.has_maps)):
+            where = "in whitened" if found else "in mapped" if self.has_maps else "without whitened"
             raise SettingError(
-                f"whiten={whiten} does not go with tuning, which was found {'in' if found else 'without'} whitened "
-                "coordinates: leave out whiten, or leave out tuning."
+                f"whiten={whiten} does not go with tuning, which was found {where} coordinates: leave out whiten, or "
+                "leave out tuning."
             )
         return found
 
@@ -171,14 +179,16 @@ class FoundTuning(NamedTuple):
             keys = prepared.keys._replace(run=key)
             prepared = replace(prepared, init=start, per_chain=True, keys=keys)
         density = prepared.density
-        if not isinstance(density, WhitenedDensity):
+        if not isinstance(density, OtherCoordinates):
             return prepared
-        information = self._parts("information", Information, prepared.position.dtype)
-        outer_map = self._parts("outer", OuterMap, prepared.position.dtype)
-        for mine, theirs in zip([*information, *outer_map], [*density.information, *density.outer_map], strict=True):
-            if mine.shape != theirs.shape:
+        dtype = prepared.position.dtype
+        parts: dict[str, Any] = {"outer_map": self._parts("outer", OuterMap, dtype)}
+        if isinstance(density, WhitenedDensity):
+            parts["information"] = self._parts("information", Information, dtype)
+        for name, part in parts.items():
+            if any(mine.shape != theirs.shape for mine, theirs in zip(part, getattr(density, name), strict=True)):
                 raise SettingError("tuning was found for data of other shapes, in other coordinates: leave it out.")
-        return replace(prepared, density=replace(density, information=information, outer_map=outer_map))
+        return replace(prepared, density=replace(density, **parts))
 
     def metric(self, given: Any, residuals: Any) -> Any:
         """The metric of then for "auto", or a given one, of which what is to be found is that of then.

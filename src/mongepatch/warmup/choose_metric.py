@@ -207,7 +207,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     rows = state.recent_model_positions()
     patch = Patch(to_find.residuals, 1.0, variances(rows, _unit_base(rows)))
     policy = policy_of(patch)
-    if state.is_whitened:
+    if state.in_other_coordinates:
         state.change_coordinates(density.density)
     trajectory: Any = Static(policy.first_length, policy.jitter) if to_find.trajectory else tuning.trajectory
     state.set_target_acceptance(policy.target_acceptance)
@@ -249,7 +249,7 @@ def _left_out(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws:
     density: Any = state.runner.density
     rows = state.recent_model_positions()
     patch = Patch(to_find.residuals, 1.0, _unit_base(rows))
-    cost = patch_cost(patch, density.density if state.is_whitened else density, rows.shape[1], rows.dtype)
+    cost = patch_cost(patch, density.density if state.in_other_coordinates else density, rows.shape[1], rows.dtype)
     steps = (draws + seen.record.position.shape[1]) * policy_of(patch).first_length / 2
     dear = too_dear(cost, steps)
     return f'the trial of a patch was left out, since {dear} (metric="patch" asks for it)' if dear else ""

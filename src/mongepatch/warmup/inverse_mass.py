@@ -82,11 +82,16 @@ class MassEstimate(NamedTuple):
         return self._replace(directions=self.directions[:, order], eigenvalues=self.eigenvalues[order])
 
     def misfit(self, draws: np.ndarray, gradients: np.ndarray) -> float:
-        """Fisher divergence of N(center, M⁻¹) from these draws: mean |Cᵀg + C⁻¹(x − center)|², outliers cut."""
+        """Fisher divergence of N(center, M⁻¹) from these draws: the mean of `misfits`, outliers cut."""
+        lengths = self.misfits(draws, gradients)
+        return float(np.minimum(lengths, _OUTLIER_LENGTH**2 * np.median(lengths)).mean())
+
+    def misfits(self, draws: np.ndarray, gradients: np.ndarray) -> np.ndarray:
+        """How far the density is from N(center, M⁻¹) at each draw: |Cᵀg + C⁻¹(x − center)|²."""
         slope = self._apply_power(gradients * self.scale, 0.5)
         offset = self._apply_power((draws - self.center) / self.scale, -0.5)
-        lengths = ((slope + offset) ** 2).sum(axis=1)
-        return float(np.minimum(lengths, _OUTLIER_LENGTH**2 * np.median(lengths)).mean())
+        lengths: np.ndarray = ((slope + offset) ** 2).sum(axis=1)
+        return lengths
 
     def _apply_power(self, rows: np.ndarray, power: float) -> np.ndarray:
         along = (rows @ self.directions) * (self.eigenvalues**power - 1.0)
@@ -146,6 +151,22 @@ def _best_rank(rows: np.ndarray, slopes: np.ndarray, most: int, before: np.ndarr
     ranks = sorted({0, min(4, most), min(16, most), most})
     misfits = [found.limited(rank).misfit(rows[middle:], slopes[middle:]) for rank in ranks]
     return ranks[int(np.argmin(misfits))]
+
+
+def worst_misfit(rows: np.ndarray, slopes: np.ndarray) -> float:
+    """How far a density is from normal where it is farthest, whatever M is: steps must suit these places too.
+
+    It is the 90% quantile of the misfits of the second half of some draws, for the best M of the first.
+
+    Args:
+        rows: draws, [number, dimension].
+        slopes: gradients there.
+    """
+    dimension, middle = rows.shape[1], len(rows) // 2
+    unit = np.ones(dimension)
+    rank = _best_rank(rows, slopes, _capacity(dimension, "auto"), unit)
+    found = fit(rows[:middle], slopes[:middle], unit, rank)
+    return float(np.quantile(found.misfits(rows[middle:], slopes[middle:]), 0.9))
 
 
 def _thinned(values: np.ndarray, most: int) -> np.ndarray:

@@ -4,8 +4,10 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from mongepatch.chains import Record
+from mongepatch.coordinates import MappedDensity
 from mongepatch.warmup.coordinates import adapt_coordinates
 from mongepatch.warmup.inverse_mass import estimate_inverse_mass
+from mongepatch.warmup.maps import adapt_maps
 from mongepatch.warmup.options import ToFind
 from mongepatch.warmup.state import WarmupState
 
@@ -23,7 +25,7 @@ class Window(NamedTuple):
 
     draws: int
     learns: bool
-    """Whether M, and whitened coordinates where chains move in them, are estimated from them at their end."""
+    """Whether M, and coordinates where they are to be found, are estimated from them at their end."""
 
 
 def windows(total: int, *, learns: bool, first: int = FIRST_WINDOW, settling: int = FIRST_WINDOW) -> list[Window]:
@@ -60,6 +62,8 @@ def adapt_step_size_and_mass(state: WarmupState, to_find: ToFind, draws: int, fi
         record = _run_window(state, window.draws)
         if window.learns and whitening is not None:
             record = adapt_coordinates(state, whitening, record)
+        elif window.learns and isinstance(state.runner.density, MappedDensity) and not state.is_transient:
+            record = adapt_maps(state, record)
         if window.learns and structure is not None:
             metric: Any = state.tuning.metric  # one with a base, or nothing would be to be found about it
             base = estimate_inverse_mass(record, metric.inverse_mass, structure)

@@ -9,7 +9,7 @@ from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity, PRNGKey
 from mongepatch.chains import Record, Runner, Tuning, points_at
 from mongepatch.coordinates import WhitenedDensity
-from mongepatch.coordinates.batches import in_coordinates
+from mongepatch.coordinates.batches import OtherCoordinates, in_coordinates
 from mongepatch.kernels import LMC
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
 from mongepatch.metrics import Euclidean, fitted
@@ -120,6 +120,16 @@ class WarmupState:
     def is_whitened(self) -> bool:
         """Whether chains move in whitened coordinates."""
         return isinstance(self.runner.density, WhitenedDensity)
+
+    @property
+    def in_other_coordinates(self) -> bool:
+        """Whether chains move in other coordinates than the model's own: whitened ones, or mapped one by one."""
+        return isinstance(self.runner.density, OtherCoordinates)
+
+    @property
+    def is_transient(self) -> bool:
+        """Whether chains may still be moving away from their initial points."""
+        return self._transient
 
     @property
     def has_many_chains(self) -> bool:

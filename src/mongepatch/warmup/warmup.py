@@ -4,11 +4,13 @@ from typing import NamedTuple
 
 from mongepatch._typing import LogDensity
 from mongepatch.chains import Tuning
+from mongepatch.coordinates import MappedDensity
 from mongepatch.trajectories import NUTS, Static
 from mongepatch.warmup.choose_metric import choose_metric, take_care
 from mongepatch.warmup.choose_trajectory import choose_trajectory
 from mongepatch.warmup.curvature import recent_unstable_fraction
 from mongepatch.warmup.efficiency import run_trial
+from mongepatch.warmup.maps import words
 from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
 from mongepatch.warmup.state import WarmupState
@@ -70,7 +72,9 @@ def warm_up(state: WarmupState, to_find: ToFind, draws: int) -> Choice:
     choice = _adapt_alone(state, to_find, draws, least) if draws < least else _choose_all(state, to_find, draws)
     state.finish_step_size()
     state.end_depth_limit()
-    return choice
+    density = state.runner.density
+    about_maps = words(density.outer_map) if isinstance(density, MappedDensity) else ""
+    return choice._replace(metric="; ".join(filter(None, [about_maps, choice.metric])))
 
 
 def _adapt_alone(state: WarmupState, to_find: ToFind, draws: int, least: int) -> Choice:

@@ -1,0 +1,115 @@
+"""Maps that make coordinates normal one by one, from draws and gradients, for models of which nothing is whitened.
+
+The logarithm of a scale of which data says little, or of a small probability, has one long tail and one that ends
+abruptly. Steps are short for the abrupt side and trajectories long for the other, whatever M is. NUTS needs a fraction
+of the steps in coordinates in which both are like those of a normal density.
+"""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mongepatch._arrays import on_device
+from mongepatch.chains import Record
+from mongepatch.coordinates.outer import OuterMap, fit, in_maps, log_densities, model_gradients
+from mongepatch.warmup.inverse_mass import worst_misfit
+from mongepatch.warmup.state import WarmupState
+
+MIN_DRAWS = 40
+"""Draws below which nothing is learnt."""
+_FEW_DRAWS, _MANY_DRAWS, _MANY_NUMBERS = 200, 2000, 100_000
+"""Draws that are looked at: so many in large models, so many in small ones, and draws times coordinates between."""
+_MIN_GAIN = 0.02
+"""Log density of a draw that the map of a coordinate must add to that by a normal density. Half of it is the most that
+chance adds to a coordinate in 1000 normal draws; the logarithm of a Gamma variable adds 0.08 at shape 1, and 0.008 at
+shape 10."""
+_MOST_MISFIT = 0.9
+"""The misfit by maps relative to that without them, up to which they are kept. It is 0.1 where probabilities are near
+0, 0.6 with half-Cauchy scales, and above 1 along ridges, which maps of single coordinates bend."""
+
+
+def adapt_maps(state: WarmupState, record: Record) -> Record:
+    """Change the maps to those that a window's draws ask for; return the draws in the new coordinates."""
+    density: Any = state.runner.density
+    assert record.internal is not None  # windows of warm-up have both
+    assert record.gradient is not None
+    positions, internal, gradients = map(_by_time, (record.position, record.internal, record.gradient))
+    slopes = model_gradients(density.outer_map, internal, gradients)
+    usable = np.isfinite(positions).all(axis=1) & np.isfinite(slopes).all(axis=1)
+    if usable.sum() < MIN_DRAWS:
+        return record
+    dtype = record.position.dtype
+    maps = choose_maps(positions[usable], slopes[usable], dtype)
+    if all(np.array_equal(new, old) for new, old in zip(maps, density.outer_map, strict=True)):
+        return record
+    state.change_coordinates(replace(density, outer_map=maps))
+    draws, count = record.position.shape[1], record.position.shape[0]
+    internal, gradients = (
+        part.reshape(draws, count, -1).swapaxes(0, 1).astype(dtype) for part in in_maps(maps, positions, slopes)
+    )
+    return record._replace(internal=internal, gradient=gradients)
+
+
+def choose_maps(draws: np.ndarray, gradients: np.ndarray, dtype: Any) -> OuterMap:
+    """Maps for the coordinates in which draws are plainly not normal; the identity for all others.
+
+    A coordinate is mapped if one half of the draws is likelier by the map of the other half than by its normal density.
+    None is, unless maps bring the density nearer to normal where it is farthest from it: see `worst_misfit`.
+
+    Args:
+        draws: in the model's own coordinates and the order of time, [number, dimension].
+        gradients: of the log density there.
+        dtype: precision of the maps.
+    """
+    count, dimension = draws.shape
+    most = max(_FEW_DRAWS, min(_MANY_DRAWS, _MANY_NUMBERS // dimension))
+    some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
+    halves = [_Halves(draws[order], gradients[order], dtype) for order in (some, some[::-1])]
+    is_mapped = np.mean([half.gains for half in halves], axis=0) > _MIN_GAIN
+    none = OuterMap.identity(dimension, dtype)
+    if not is_mapped.any():
+        return none
+    before = sum(half.misfit(none) for half in halves)
+    after = sum(half.misfit(_where(is_mapped, half.maps, none, dtype)) for half in halves)
+    return _where(is_mapped, fit(draws[some], dtype), none, dtype) if after < _MOST_MISFIT * before else none
+
+
+class _Halves:
+    """Maps of the first half of some draws, which the second half judges."""
+
+    def __init__(self, draws: np.ndarray, gradients: np.ndarray, dtype: Any) -> None:
+        self.draws, self.gradients = draws, gradients
+        first, second = np.array_split(draws, [len(draws) // 2])
+        self.maps = fit(first, dtype)
+        self.gains = log_densities(self.maps, second) - log_densities(_normal(first, dtype), second)
+        """What the map of each coordinate adds to the log density of a draw."""
+
+    def misfit(self, maps: OuterMap) -> float:
+        """How far from normal the density is by some maps."""
+        return worst_misfit(*in_maps(maps, self.draws, self.gradients))
+
+
+def words(maps: OuterMap) -> str:
+    """How many coordinates are mapped, for a person to read; empty for none."""
+    is_mapped = np.asarray(maps.is_mapped)
+    return f"{is_mapped.sum()} of {is_mapped.size} coordinates made normal" if is_mapped.any() else ""
+
+
+def _by_time(values: np.ndarray) -> np.ndarray:
+    """Rows of [chain, draw, dimension], all chains of a draw together."""
+    rows: np.ndarray = values.swapaxes(0, 1).reshape(-1, values.shape[-1]).astype(np.float64)
+    return rows
+
+
+def _normal(draws: np.ndarray, dtype: Any) -> OuterMap:
+    """The maps of normal densities."""
+    center, spread = draws.mean(axis=0), draws.std(axis=0)
+    identity = OuterMap.identity(draws.shape[1], dtype)
+    scale = np.where(spread > 0, spread, 1.0)
+    return identity._replace(center=on_device(center, dtype), scale=on_device(scale, dtype))
+
+
+def _where(condition: np.ndarray, one: OuterMap, other: OuterMap, dtype: Any) -> OuterMap:
+    """Of each coordinate one map or the other."""
+    return OuterMap(*(on_device(np.where(condition, *parts), dtype) for parts in zip(one, other, strict=True)))
