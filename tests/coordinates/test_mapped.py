@@ -11,7 +11,7 @@ from scipy import stats
 import mongepatch as mp
 from mongepatch.coordinates import MappedDensity
 from mongepatch.coordinates.mapped import may_be_mapped
-from mongepatch.coordinates.outer import OuterMap, in_maps, log_densities, model_gradients
+from mongepatch.coordinates.outer import OuterMap, in_maps, log_densities, out_of_maps
 from mongepatch.program import trace_density
 
 MAPS = OuterMap(*map(jnp.array, ([0.5, -1.0], [2.0, 0.1], [0.4, -1.2], [0.7, 1.4])))
@@ -42,7 +42,9 @@ def test_gradients_of_draws_are_those_of_the_density(mapped):
     u, gradients = in_maps(MAPS, positions, slopes)
     np.testing.assert_allclose(u, U, rtol=1e-10, atol=1e-14)
     np.testing.assert_allclose(gradients, jax.vmap(jax.grad(mapped))(jnp.asarray(U)), rtol=1e-8)
-    np.testing.assert_allclose(model_gradients(MAPS, u, gradients), slopes, rtol=1e-8, atol=1e-12)
+    again, slopes_again = out_of_maps(MAPS, u, gradients)
+    np.testing.assert_allclose(again, positions, rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(slopes_again, slopes, rtol=1e-8, atol=1e-12)
 
 
 def test_a_map_without_skew_and_tails_is_a_normal_density():

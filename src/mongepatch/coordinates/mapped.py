@@ -50,7 +50,7 @@ class MappedDensity:
         """The same, and the log determinant of the maps, by which the log densities differ."""
         psi, log_slopes = self.outer_map.forward_each(position)
         is_mapped = self.outer_map.is_mapped
-        # Where no coordinate is mapped, draws are those without maps, to the last bit.
+        # Where no coordinate is mapped, nothing is added to what draws round by.
         return jnp.where(is_mapped, psi, position), jnp.where(is_mapped, log_slopes, 0.0).sum()
 
     def from_model(self, position: Vector) -> Vector:

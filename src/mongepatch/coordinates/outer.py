@@ -96,11 +96,11 @@ def in_maps(maps: OuterMap, draws: np.ndarray, gradients: np.ndarray) -> tuple[n
     return u, gradients * slope + by_u
 
 
-def model_gradients(maps: OuterMap, u: np.ndarray, gradients: np.ndarray) -> np.ndarray:
-    """Gradients of ℓ at ψ from those of the log density of u, [number, coordinate]."""
+def out_of_maps(maps: OuterMap, u: np.ndarray, gradients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse: the ψ of draws u [number, coordinate], and the gradients of ℓ there."""
+    center, scale, skew, tail = _on_host(maps)
     slope, by_u = _slopes(maps, u)
-    found: np.ndarray = (gradients - by_u) / slope
-    return found
+    return center + scale * np.sinh((np.arcsinh(u) + skew) / tail), (gradients - by_u) / slope
 
 
 def log_densities(maps: OuterMap, draws: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from mongepatch._arrays import on_device
 from mongepatch.chains import Record
-from mongepatch.coordinates.outer import OuterMap, fit, in_maps, log_densities, model_gradients
+from mongepatch.coordinates.outer import OuterMap, fit, in_maps, log_densities, out_of_maps
 from mongepatch.warmup.inverse_mass import worst_misfit
 from mongepatch.warmup.state import WarmupState
 
@@ -34,8 +34,9 @@ def adapt_maps(state: WarmupState, record: Record) -> Record:
     density: Any = state.runner.density
     assert record.internal is not None  # windows of warm-up have both
     assert record.gradient is not None
-    positions, internal, gradients = map(_by_time, (record.position, record.internal, record.gradient))
-    slopes = model_gradients(density.outer_map, internal, gradients)
+    # Of thousands of chains these are those of some: the model's positions are made from them.
+    count, draws, _ = record.internal.shape
+    positions, slopes = out_of_maps(density.outer_map, *map(_by_time, (record.internal, record.gradient)))
     usable = np.isfinite(positions).all(axis=1) & np.isfinite(slopes).all(axis=1)
     if usable.sum() < MIN_DRAWS:
         return record
@@ -44,7 +45,6 @@ def adapt_maps(state: WarmupState, record: Record) -> Record:
     if all(np.array_equal(new, old) for new, old in zip(maps, density.outer_map, strict=True)):
         return record
     state.change_coordinates(replace(density, outer_map=maps))
-    draws, count = record.position.shape[1], record.position.shape[0]
     internal, gradients = (
         part.reshape(draws, count, -1).swapaxes(0, 1).astype(dtype) for part in in_maps(maps, positions, slopes)
     )
