@@ -18,7 +18,9 @@ import mongepatch as mp
 from mongepatch import kernels
 from mongepatch.metrics.dense import DenseMetric, _DenseKick
 from mongepatch.metrics.patch.patch import _PatchKick
+from mongepatch.trajectories import NUTSOrStatic
 from mongepatch.trajectories.base import Level
+from mongepatch.trajectories.tree import TreeBuilder
 
 pytestmark = pytest.mark.usefixtures("optimized")  # it draws for longer than it compiles
 
@@ -161,3 +163,12 @@ def test_one_mistake_in_a_patch_is_noticed(mutation, monkeypatch):
     mutate(monkeypatch, _PatchKick, method, (right, f"{right} / self.algebra.square"))
     sampler = compiled(kernels.LMC(), patch, mp.Static(4, jitter=0.5), 25)
     assert worst(sampler, "banana", 0.5, 0.6, 4000) > 2 * MAX_STANDARD_ERRORS
+
+
+def test_ends_of_static_trajectories_in_trees_that_are_accepted_by_the_weights_of_all_leaves_are_noticed(monkeypatch):
+    mutate(
+        monkeypatch, TreeBuilder, "add", ("self._by_length(branch.span.log_weight, -jnp.inf)", "branch.span.log_weight")
+    )
+    trajectory = NUTSOrStatic.trees(mp.NUTS(4)).with_static(mp.Static(4, jitter=0.5))
+    sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), trajectory, 25)
+    assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
