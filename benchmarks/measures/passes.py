@@ -1,4 +1,4 @@
-"""Passes over memory: what a program takes at least that reads and writes as much, by the caches of a machine."""
+"""Passes over memory: the least time in which a program can read and write so much of it on this machine."""
 
 from collections.abc import Callable
 from functools import partial

@@ -72,6 +72,7 @@ def test_bench_cold(tmp_path):
     assert ours["second"]["programs"] == 0
 
 
+@pytest.mark.slow  # it measures time
 def test_importing_takes_little_longer_than_importing_jax():
     assert imports.run(rounds=5)["import mongepatch"] < 1.2
 

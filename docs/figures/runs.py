@@ -41,8 +41,8 @@ def nuts() -> Any:
 
 @cache
 def whitened() -> Any:
-    """The funnel with one x with everything automatic."""
-    return quietly(FUNNEL, draws=5000)
+    """The funnel with one x by NUTS in whitened coordinates."""
+    return quietly(FUNNEL, trajectory="nuts", draws=5000)
 
 
 def _static(dimension: int) -> dict[str, Any]:

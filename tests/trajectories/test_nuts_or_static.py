@@ -7,7 +7,7 @@ import pytest
 
 import mongepatch as mp
 from mongepatch.integrators import Lagrangian, Phase
-from mongepatch.trajectories import NUTSOrStatic, in_use
+from mongepatch.trajectories import NUTSOrStatic, in_use, meaningless_statistics
 from mongepatch.trajectories.base import Dynamics
 
 NUTS, STATIC = mp.NUTS(5), mp.Static(6, jitter=0.5)
@@ -61,8 +61,9 @@ def test_draws_are_ends_of_static_trajectories_or_the_start(metric):
             end, log_ratio = ends(metric, step_size, steps)
             wanted = end if made.accepted[i] else start(metric).point.position
             if np.allclose(made.phase.point.position[i], wanted, rtol=1e-9) and np.isclose(
-                made.acceptance_rate[i], min(1.0, np.exp(log_ratio)), rtol=1e-9
+                made.log_ratio[i], log_ratio, rtol=1e-9
             ):
+                np.testing.assert_allclose(made.acceptance_rate[i], min(1.0, np.exp(log_ratio)), rtol=1e-9)
                 found.add((int(steps), step_size, bool(made.accepted[i])))
         assert found
         seen |= found
@@ -76,6 +77,7 @@ def test_a_trajectory_that_fails_on_its_way_moves_nothing():
     assert np.asarray(made.failure).all()
     assert not np.asarray(made.accepted).any()
     np.testing.assert_array_equal(made.acceptance_rate, 0.0)
+    assert (np.asarray(made.log_ratio) < -THRESHOLD).all()
     assert (np.asarray(made.n_steps) < 5).all()  # it is given up where its energies differ by too much
 
 
@@ -99,5 +101,5 @@ def test_it_says_which_is_in_use():
     assert in_use(static) is STATIC
     assert in_use(STATIC) is STATIC
     assert in_use(None) is None
-    assert TREES.meaningless == ()
-    assert "tree_depth" in static.meaningless
+    assert meaningless_statistics(TREES) == meaningless_statistics(STATIC) == ()
+    assert "tree_depth" in meaningless_statistics(static)

@@ -14,7 +14,7 @@ from mongepatch.chains import Tuning
 from mongepatch.chains.chunks import compiled_programs
 from mongepatch.metrics import Euclidean
 from mongepatch.trajectories import NUTS
-from mongepatch.warmup.choose_trajectory import _guess, _is_better, quarter_circle
+from mongepatch.warmup.choose_trajectory import _is_better, _is_round, quarter_circle
 from mongepatch.warmup.efficiency import Trial
 
 quiet = functools.partial(sample_quietly, progress=False)
@@ -60,7 +60,7 @@ def rated(per_draw, least, per_gradient):
         ((0.7, 0.5, 0.2), True),
         ((0.5, 0.46, 0.2), True),  # fewer of some means, and more of the rarest
         ((0.44, 0.5, 0.2), False),  # far fewer than NUTS
-        ((0.7, 0.4, 0.2), False),  # fewer of one parameter
+        ((0.7, 0.35, 0.2), False),  # far fewer of one parameter
         ((0.7, 0.5, 0.1), False),  # dearer
     ],
 )
@@ -72,9 +72,10 @@ def test_few_effective_draws_are_not_taken_though_nuts_gave_fewer():
     assert not _is_better(rated(0.4, 0.3, 0.2), rated(0.1, 0.05, 0.01))
 
 
-def test_the_first_guess_is_a_quarter_of_a_circle_or_a_part_of_the_tree():
-    assert _guess(7.0, 0.7) == int(quarter_circle(0.75 * 0.7).num_steps)
-    assert _guess(100.0, 1.0) == 60.0
+def test_a_density_is_round_where_trees_end_within_about_a_circle():
+    assert _is_round(7.0, 0.7)
+    assert not _is_round(100.0, 0.1)
+    assert not _is_round(7.0, 0.001)  # M is of another scale
 
 
 @pytest.mark.parametrize("step_size", [0.01, 0.1, 0.3, 0.42, 0.5, 0.63, 0.8, 1.0])

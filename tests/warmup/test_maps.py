@@ -14,6 +14,8 @@ from scipy import stats
 import mongepatch as mp
 from mongepatch.chains.chunks import compiled_programs
 from mongepatch.chains.effective_size import smallest_ess
+from mongepatch.warmup import choose_metric
+from mongepatch.warmup.efficiency import TrialStatistics
 from mongepatch.warmup.maps import choose_maps, words
 
 SHAPES = np.array([0.1, 0.1, 0.3, 1.0, 20.0])
@@ -134,7 +136,7 @@ def test_maps_come_back():
     for name in ("center", "scale", "skew", "tail"):
         np.testing.assert_array_equal(first["tuning"][f"outer_{name}"], again["tuning"][f"outer_{name}"])
     np.testing.assert_allclose(np.exp(first["tuning"]["position"]), first["posterior"]["x"].isel(draw=-1), rtol=1e-10)
-    with pytest.raises(mp.SettingError, match="in mapped coordinates"):
+    with pytest.raises(mp.SettingError, match="in coordinates made normal"):
         mp.sample(target, tuning=first, whiten=False, draws=20, progress=False)
 
 
@@ -154,3 +156,16 @@ def test_many_chains_are_mapped_by_the_draws_of_some(monkeypatch):
     monkeypatch.setattr("mongepatch.warmup.state._LOOKED_AT", 64)
     tree = quiet(mp.from_numpyro(model), chains=256, warmup=90, draws=5)  # too few to choose a metric
     assert "coordinates made normal" in tree["posterior"].attrs["chosen"]
+
+
+def test_a_patch_that_is_tried_in_vain_leaves_the_coordinates_as_they_were(monkeypatch):
+    def model():
+        numpyro.sample("x", dist.Gamma(jnp.array([20.0, 50.0, 30.0])).to_event(1))
+
+    monkeypatch.setattr(choose_metric, "_needs_patch", lambda *_: True)
+    monkeypatch.setattr(choose_metric, "unstable_fraction", lambda *_: 0.0)
+    monkeypatch.setattr(choose_metric, "_PATCH_GAIN", np.inf)
+    monkeypatch.setattr(TrialStatistics, "diverges", True)
+    tree = quiet(mp.from_numpyro(model), warmup=300, draws=10)
+    assert tree["posterior"].attrs["metric"] != "Patch"
+    assert "outer_skew" in tree["tuning"]

@@ -19,6 +19,7 @@ from mongepatch.chains.placement import Placement
 from mongepatch.chains.waiting import wait_until_ready
 from mongepatch.kernels import Info, Kernel
 from mongepatch.program import jit
+from mongepatch.trajectories import meaningless_statistics
 
 P = TypeVar("P", bound=StepSizePolicy)
 
@@ -117,7 +118,7 @@ class Runner:
 
         An accelerator makes the next chunk while draws are copied from it, and while somebody looks at them.
         """
-        made, begun = 0, None
+        made, begun, elsewhere = 0, None, 0.0
         first = -self.placement.offset % internals if internals else 0
         if draws:
             self._compile(points, tuning, policy)
@@ -126,17 +127,20 @@ class Runner:
             count, started, found = begun or self._begin(points, tuning, policy, draws - made)
             wait_until_ready(found)
             points, policy, buffers = found
-            elapsed = time.perf_counter() - started
+            # A chunk that was begun ahead has also waited for whoever looks at the last one.
+            elapsed = max(time.perf_counter() - started - elsewhere, 1e-6)
             self._count = max(1, min(int(count * _CHUNK_SECONDS / elapsed), max(10 * count, self._count)))
             made += count
             self.done += count
             copy = _selected(buffers, count, draws, internals, columns, first)
             goes_on = made < draws and is_on_accelerator(buffers.position)
             begun = self._begin(points, tuning, policy, draws - made) if goes_on else None
-            rows = copy().without(getattr(tuning.trajectory, "meaningless", ()))
+            rows = copy().without(meaningless_statistics(tuning.trajectory))
             self._report(rows.info, elapsed)
-            self.seconds += time.perf_counter() - resumed
+            left = time.perf_counter()
+            self.seconds += left - resumed
             yield points, policy, rows
+            elsewhere = time.perf_counter() - left if goes_on else 0.0
 
     def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
         """Compile, and draw nothing, where the last chunk was another program's."""

@@ -112,7 +112,7 @@ def begin_run(
         prepared.target.dimension,
         found,
         whitening=prepared.whitening,
-        in_lockstep=prepared.chains // prepared.placement.devices < OWN_PACE_CHAINS,
+        in_lockstep=prepared.chains < OWN_PACE_CHAINS,  # on however many devices, or draws would depend on these
     )
     check_warmup(options.warmup, options.step_size, to_find)
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))

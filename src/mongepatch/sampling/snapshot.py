@@ -126,7 +126,7 @@ def _template_metric(first: Any, to_find: ToFind, prepared: Prepared, kind: str)
 
 
 def _template_trajectory(first: Any, kind: str, *, limited: bool) -> Any:
-    for candidate in (first, Static(1), NUTS()):
+    for candidate in (first, Static(1), NUTS(), NUTSOrStatic.trees(NUTS())):
         if type(candidate).__name__ == kind:
             return with_full_depth(candidate) if limited else candidate
     raise OtherRunError(f"The run has the trajectory {kind}: give trajectory as it was.")

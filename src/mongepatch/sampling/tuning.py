@@ -14,7 +14,7 @@ from mongepatch._arrays import on_device
 from mongepatch._auto import ToBeFound
 from mongepatch._extras import require
 from mongepatch._groups import LIBRARY, group_of
-from mongepatch.coordinates import Information, WhitenedDensity
+from mongepatch.coordinates import Information, MappedDensity, WhitenedDensity
 from mongepatch.coordinates.batches import OtherCoordinates
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.errors import SettingError
@@ -148,16 +148,19 @@ class FoundTuning(NamedTuple):
 
     @property
     def has_maps(self) -> bool:
-        """Whether chains moved in coordinates that are made normal one by one."""
-        return "outer_center" in self.group and "information_vector" not in self.group
+        """Whether chains moved in coordinates of which some are made normal one by one."""
+        if "outer_skew" not in self.group or "information_vector" in self.group:
+            return False
+        return bool((self.group["outer_skew"] != 0).any() | (self.group["outer_tail"] != 1).any())
 
     def whitens(self, whiten: Any) -> bool:
         """Whether chains move in whitened coordinates, as they did then; raise where the user asks for others."""
         found = "information_vector" in self.group
         if whiten != "auto" and (whiten is not found or (whiten is False and self.has_maps)):
-            where = "in whitened" if found else "in mapped" if self.has_maps else "without whitened"
+            where = "in" if found else "without"
+            coordinates = f"{where} whitened coordinates" if not self.has_maps else "in coordinates made normal"
             raise SettingError(
-                f"whiten={whiten} does not go with tuning, which was found {where} coordinates: leave out whiten, or "
+                f"whiten={whiten} does not go with tuning, which was found {coordinates}: leave out whiten, or "
                 "leave out tuning."
             )
         return found
@@ -179,6 +182,10 @@ class FoundTuning(NamedTuple):
             keys = prepared.keys._replace(run=key)
             prepared = replace(prepared, init=start, per_chain=True, keys=keys)
         density = prepared.density
+        if self.has_maps and not isinstance(density, MappedDensity):
+            raise SettingError(
+                "tuning was found in coordinates made normal, which this target does not have: leave it out."
+            )
         if not isinstance(density, OtherCoordinates):
             return prepared
         dtype = prepared.position.dtype

@@ -16,8 +16,9 @@ from mongepatch.targets.layout import Layout
 from mongepatch.validation import positive_number
 
 _ENTRIES, _MOST_BLOCKS = 2**21, 64
-"""Entries of a matrix that are multiplied at once on CPUs. For a gradient of several chains XLA copies the matrix, and
-the system zeroes the memory of a larger copy anew each time, which takes longer than the product."""
+"""Entries of a matrix that are multiplied at once on CPUs, and the most blocks that a matrix is cut into. For a
+gradient of several chains XLA copies the matrix, and the system zeroes the memory of a larger copy anew each time,
+which takes longer than the product."""
 
 
 def logistic_regression(

@@ -2,7 +2,7 @@
 
 from mongepatch.trajectories.base import Dynamics, SteppedTrajectory, Trajectory, Transition, check_trajectory
 from mongepatch.trajectories.nuts import NUTS
-from mongepatch.trajectories.nuts_or_static import NUTSOrStatic, in_use
+from mongepatch.trajectories.nuts_or_static import NUTSOrStatic, in_use, meaningless_statistics
 from mongepatch.trajectories.static import Static
 
 __all__ = [
@@ -15,4 +15,5 @@ __all__ = [
     "Transition",
     "check_trajectory",
     "in_use",
+    "meaningless_statistics",
 ]

@@ -54,12 +54,13 @@ class NUTSOrStatic:
         """The one of both that draws are made by."""
         return self.static if bool(self.is_static) else self.nuts
 
-    @property
-    def meaningless(self) -> tuple[str, ...]:
-        """Statistics of a draw that say nothing of the one in use."""
-        return ("tree_depth", "reached_max_treedepth") if bool(self.is_static) else ()
-
 
 def in_use(trajectory: Trajectory | None) -> Any:
     """The trajectory that draws are made by."""
     return trajectory.in_use if isinstance(trajectory, NUTSOrStatic) else trajectory
+
+
+def meaningless_statistics(trajectory: Trajectory | None) -> tuple[str, ...]:
+    """Statistics of draws that say nothing of the trajectory that they are made by."""
+    of_trees = ("tree_depth", "reached_max_treedepth")
+    return of_trees if isinstance(trajectory, NUTSOrStatic) and bool(trajectory.is_static) else ()

@@ -24,7 +24,7 @@ class Span(NamedTuple):
     proposal: Phase
     """A leaf, drawn by weight."""
     log_ratio: Scalar
-    """Log of the proposal's weight."""
+    """Log of the proposal's weight; for a trajectory of fixed length, of its end's."""
 
 
 class Totals(NamedTuple):
@@ -163,7 +163,7 @@ class TreeBuilder(NamedTuple):
                 log_weight,
                 rho,
                 choose(chosen, node.phase, branch.span.proposal),
-                jnp.where(chosen, log_ratio, branch.span.log_ratio),
+                self._by_length(jnp.where(chosen, log_ratio, branch.span.log_ratio), log_ratio),
             ),
             branch.number + 1,
             stack.turned(self.rule, number, leaf, rho, side.direction),
@@ -200,10 +200,13 @@ class TreeBuilder(NamedTuple):
             choose(accepted, branch.span.proposal, tree.span.proposal),
             jnp.where(accepted, branch.span.log_ratio, tree.span.log_ratio),
         )
+        span = choose(whole, span, tree.span)
+        # Of a trajectory of fixed length, the end's is told, though it was not accepted.
+        span = span._replace(log_ratio=self._by_length(span.log_ratio, branch.span.log_ratio))
         return Tree(
             choose(whole & ~side.forward, branch.node, tree.left),
             choose(whole & side.forward, branch.node, tree.right),
-            choose(whole, span, tree.span),
+            span,
             tree.depth + 1,
             ~whole | turning,
             branch.totals,

@@ -201,7 +201,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     Chains in the Euclidean metric may never see the places that are too steep for them, and look fine. Steps of the
     patch are stable there, so that its draws tell what the others missed.
     """
-    tuning, step_size, acceptance = state.tuning, state.step_size, state.target_acceptance
+    tuning, step_size, acceptance, records = state.tuning, state.step_size, state.target_acceptance, state.records
     euclidean: Any = tuning.metric
     density: Any = state.runner.density
     rows = state.recent_model_positions()
@@ -232,7 +232,9 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
         return "metric Patch: it gave more effective draws per second in a trial than a constant metric"
     state.set_target_acceptance(acceptance)
     if density is not state.runner.density:
+        state.tuning = tuning  # or a patch would be looked at in coordinates that are not its own
         state.change_coordinates(density)
+        state.records = records
     state.change(tuning, step_size)
     return "metric Euclidean: the patch gave fewer effective draws per second in a trial"
 

@@ -5,8 +5,7 @@ draws *per draw* as NUTS, and plainly many: only then does it count that they co
 
 Where M suits a normal density, a trajectory turns x and velocity by an angle, and a quarter of a circle makes the next
 draw independent of the last. Twice that is the opposite side: good for means, useless for squares. The trees of NUTS
-end between half a circle and a whole one. So the best length is neither short nor long, and its steps vary little
-(`Policy.jitter`).
+end between half a circle and a whole one. So the best length is neither short nor long, and varies little.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,17 +25,20 @@ _MAX_TRIALS = 3
 _STATIC_GAIN = 1.1
 """How many times the effective draws per gradient of NUTS, which adapts to each place by itself, static trajectories
 must give."""
-_MIN_ESS_RATIO, _MIN_LEAST_RATIO, _MIN_ESS_PER_DRAW = 0.75, 1.0, 0.5
+_MIN_ESS_RATIO, _MIN_LEAST_RATIO, _MIN_ESS_PER_DRAW = 0.75, 0.8, 0.5
 """Effective draws per draw of static trajectories, relative to those of NUTS, the same for the parameter or square that
-has the fewest, and by themselves. Trials of good ones have 0.6 to 0.85. NUTS has more of some means than it needs."""
+has the fewest, whose estimate errs most, and by themselves. Trials of good ones have 0.6 to 0.85. NUTS has more of some
+means than it needs."""
 _STATIC_STEP = 0.75
 """A guess of ε of static trajectories relative to that of NUTS: they adapt to a higher acceptance rate."""
 _ANGLE, _JITTER = 1.65, 0.15
 """By how much static trajectories turn x and velocity on average, and the largest difference from that, relative to it.
 A little more than a quarter of a circle is better where some direction is wider than M says."""
-_LARGEST_TREE, _MOST = 8.0, 0.99
-"""Steps of NUTS times ε up to which M suits the density, and the fraction of trees that may have no more: these end
-between half a circle and a whole one."""
+_MOST_STEPS = 512
+"""The longest of them, on average: an ε that asks for more suits no M of this density."""
+_SMALLEST_TREE, _LARGEST_TREE = 1.5, 8.0
+"""Steps of NUTS times ε, on average, between which M suits the density: trees end between half a circle and a whole
+one. Where M is of another scale, or trees are cut, they are no measure of it."""
 _PART_OF_TREE = 0.6
 """Beyond that, a guess of the longest static trajectory relative to the steps of NUTS."""
 _KEEP_GUESS = 1.15
@@ -75,40 +77,44 @@ def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics
         return TrajectoryChoice("some trajectories diverge, and a short run cannot tell how long they should be")
     if seen.is_careful:
         return TrajectoryChoice("steps are short for the stiffest places, and many are needed elsewhere")
-    if state.is_whitened and not _is_round(seen, state.step_size):
-        return TrajectoryChoice("some are long, and a short run cannot tell how long they should be")
-    return _compare_with_static(state, seen, draws)
+    steps = float(seen.record.info.n_steps.mean())
+    is_round = _is_round(steps, state.step_size)
+    if state.is_whitened and not is_round:
+        return TrajectoryChoice("some trees are long, and a short run cannot tell how long they should be")
+    return _compare_with_static(state, seen, None if is_round else _PART_OF_TREE * steps, draws)
 
 
-def _is_round(seen: TrialStatistics, step_size: float) -> bool:
-    """Whether M suits the density nearly everywhere: hardly a tree went on for more than about a circle."""
-    return float(np.quantile(seen.record.info.n_steps, _MOST)) * step_size < _LARGEST_TREE
+def _is_round(steps: float, step_size: float) -> bool:
+    """Whether M suits the density: trees of so many steps, on average, end within about a circle."""
+    return _SMALLEST_TREE < steps * step_size < _LARGEST_TREE
 
 
-def _compare_with_static(state: WarmupState, seen: TrialStatistics, draws: int) -> TrajectoryChoice:
-    """Take static trajectories where the best of them give as much as NUTS, for less."""
+def _compare_with_static(
+    state: WarmupState, seen: TrialStatistics, longest: float | None, draws: int
+) -> TrajectoryChoice:
+    """Take static trajectories where the best of them give as much as NUTS, for less.
+
+    Args:
+        state: with NUTS.
+        seen: its trial.
+        longest: a guess of the longest static trajectory, in steps; None for a quarter of a circle.
+        draws: of the trials of static trajectories.
+    """
     rival = Trial(state.tuning, state.step_size, seen.ess_per_gradient, seen.ess_per_draw, seen.least_per_draw)
-    acceptance, is_round = state.target_acceptance, _is_round(seen, rival.step_size)
+    acceptance = state.target_acceptance
     state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
-    if is_round:
+    if longest is None:
         best = _try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws)
     else:
-        guess = _guess(float(seen.record.info.n_steps.mean()), rival.step_size)
-        best = _best_length(state, guess, draws, _per_draw)
+        best = _best_length(state, longest, draws, _per_draw)
     if not _is_better(best, rival):
         state.set_target_acceptance(acceptance)
         state.change(rival.tuning, rival.step_size)
         return TrajectoryChoice("no static one gave as many effective draws in a trial, and more per gradient")
     state.change(best.tuning, best.step_size)
     ratio = best.ess_per_gradient / rival.ess_per_gradient
-    return TrajectoryChoice(f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial", is_round)
-
-
-def _guess(steps: float, step_size: float) -> float:
-    """The longest static trajectory to begin with, from the mean number of steps of NUTS and its ε."""
-    if steps * step_size < _LARGEST_TREE:
-        return float(quarter_circle(_STATIC_STEP * step_size).num_steps)
-    return _PART_OF_TREE * steps
+    reason = f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial"
+    return TrajectoryChoice(reason, is_quarter_circle=longest is None)
 
 
 def _is_better(trial: Trial, rival: Trial) -> bool:
@@ -141,7 +147,7 @@ def quarter_circle(step_size: float) -> Static:
 
     In a normal density with M its precision, a step turns x and velocity by 2 asin(ε/2).
     """
-    mean = _ANGLE / (2.0 * np.arcsin(min(step_size, 2.0) / 2.0))
+    mean = min(_ANGLE / (2.0 * np.arcsin(min(step_size, 2.0) / 2.0)), _MOST_STEPS)
     both = max(round(2.0 * mean), 2)  # the fewest steps and the most, added up
     apart = max(round(2.0 * _JITTER * mean), 1)
     if (both - apart) % 2:

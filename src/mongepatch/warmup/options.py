@@ -12,6 +12,7 @@ from mongepatch.coordinates import Whitening
 from mongepatch.errors import MetricError, SettingError
 from mongepatch.integrators import Scheme
 from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
+from mongepatch.kernels.trajectory_kernel import TrajectoryKernel
 from mongepatch.metrics import Euclidean, Metric, Monge, Patch
 from mongepatch.metrics.inverse_mass import Structure
 from mongepatch.trajectories import NUTS, NUTSOrStatic, Static, Trajectory
@@ -148,13 +149,14 @@ def parse_tuning(
 ) -> tuple[Tuning, ToFind]:
     """Tuning parameters to begin with, and what is to be found about them.
 
-    Chains in lockstep can change from NUTS to static trajectories without another program.
+    Few chains, which go in lockstep, can change from NUTS to static trajectories without another program.
     """
     choose = isinstance(metric, str) and metric == "auto"
     named = _metric_of_name(metric, residuals) if isinstance(metric, str) else metric
     first_metric, structure, alpha = _begin_metric(named, dimension)
     first_trajectory, length = _begin_trajectory(trajectory, kernel, policy_of(first_metric))
-    if length and in_lockstep and isinstance(first_trajectory, NUTS) and isinstance(first_metric, Euclidean):
+    changes_alone = in_lockstep and isinstance(kernel, TrajectoryKernel) and isinstance(first_metric, Euclidean)
+    if length and changes_alone and isinstance(first_trajectory, NUTS):
         first_trajectory = NUTSOrStatic.trees(first_trajectory)
     return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals, whitening)
 
