@@ -17,7 +17,7 @@ from mongepatch.errors import MongepatchError, OtherRunError
 from mongepatch.metrics import Monge, Patch, fitted
 from mongepatch.metrics.inverse_mass import Diagonal
 from mongepatch.sampling.prepare import Prepared
-from mongepatch.trajectories import NUTS, NUTSOrStatic, Static
+from mongepatch.trajectories import NUTS, NUTSOrStatic, Static, nuts_of
 from mongepatch.warmup import ToFind
 from mongepatch.warmup.step_size import DualAveraging, FixedStepSize
 from mongepatch.warmup.tree_depth import with_full_depth
@@ -78,15 +78,10 @@ def kinds_of(tuning: Tuning, policy: Any, *, whitened: bool) -> dict[str, Any]:
     return {
         "metric": type(tuning.metric).__name__,
         "trajectory": type(tuning.trajectory).__name__,
-        "depth_limit": _depth_limit(tuning.trajectory) is not None,
+        "depth_limit": getattr(nuts_of(tuning.trajectory), "depth_limit", None) is not None,
         "policy": type(policy).__name__,
         "whitened": whitened,
     }
-
-
-def _depth_limit(trajectory: Any) -> Any:
-    nuts = trajectory.nuts if isinstance(trajectory, NUTSOrStatic) else trajectory
-    return getattr(nuts, "depth_limit", None)
 
 
 def template_density(prepared: Prepared, *, whitened: bool) -> Any:

@@ -2,7 +2,7 @@
 
 from mongepatch.trajectories.base import Dynamics, SteppedTrajectory, Trajectory, Transition, check_trajectory
 from mongepatch.trajectories.nuts import NUTS
-from mongepatch.trajectories.nuts_or_static import NUTSOrStatic, in_use, meaningless_statistics
+from mongepatch.trajectories.nuts_or_static import NUTSOrStatic, in_use, meaningless_statistics, nuts_of
 from mongepatch.trajectories.static import Static
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "check_trajectory",
     "in_use",
     "meaningless_statistics",
+    "nuts_of",
 ]

@@ -60,6 +60,12 @@ def in_use(trajectory: Trajectory | None) -> Any:
     return trajectory.in_use if isinstance(trajectory, NUTSOrStatic) else trajectory
 
 
+def nuts_of(trajectory: Trajectory | None) -> NUTS | None:
+    """What makes its trees; None for a trajectory without."""
+    nuts = trajectory.nuts if isinstance(trajectory, NUTSOrStatic) else trajectory
+    return nuts if isinstance(nuts, NUTS) else None
+
+
 def meaningless_statistics(trajectory: Trajectory | None) -> tuple[str, ...]:
     """Statistics of draws that say nothing of the trajectory that they are made by."""
     of_trees = ("tree_depth", "reached_max_treedepth")

@@ -12,7 +12,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._typing import LogDensity
 from mongepatch.coordinates import WhitenedDensity
-from mongepatch.trajectories import NUTS, NUTSOrStatic
+from mongepatch.trajectories import NUTS, NUTSOrStatic, nuts_of
 
 MANY_CHAINS = 256
 """Chains from which on a few draws of all of them tell enough."""
@@ -24,8 +24,8 @@ _SPARE_DEPTH = 2
 
 def limits_depth(trajectory: Any, density: LogDensity, chains: int) -> bool:
     """Whether warm-up limits the depth of trees: not where the user does."""
-    nuts = trajectory.nuts if isinstance(trajectory, NUTSOrStatic) else trajectory
-    may_be_limited = isinstance(nuts, NUTS) and nuts.depth_limit is None
+    nuts = nuts_of(trajectory)
+    may_be_limited = nuts is not None and nuts.depth_limit is None
     return may_be_limited and (chains >= MANY_CHAINS or isinstance(density, WhitenedDensity))
 
 
