@@ -20,13 +20,19 @@ _SAMPLE_DIMS = frozenset({"chain", "draw"})
 
 def check_differentiable(density: LogDensity, metric: Metric, position: jax.ShapeDtypeStruct) -> None:
     """Raise unless JAX can differentiate the density as often as the metric needs."""
-    gradient = jax.grad(density)
-    _check_derivative("once", gradient, position)
     try:
-        jax.eval_shape(lambda x: metric.at(density, x)[0], position)
+        jax.eval_shape(_point_at, metric, density, position)
     except Exception:
+        gradient = jax.grad(density)
+        _check_derivative("once", gradient, position)
         _check_derivative("twice, as the metric needs,", lambda x: jax.jvp(gradient, (x,), (x,))[1], position)
         raise  # the density is fine: the fault is the metric's own
+
+
+@jax.jit  # never compiled: JAX remembers the shapes, so that another call with this density differentiates nothing
+def _point_at(metric: Metric, density: LogDensity, position: Vector) -> Any:
+    """The metric's geometry at a position, for which it differentiates the density."""
+    return metric.at(density, position)[0]
 
 
 def traced_residuals(residuals: Callable[[Vector], AnyVector], position: jax.ShapeDtypeStruct) -> Residuals:

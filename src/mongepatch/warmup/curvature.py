@@ -76,10 +76,16 @@ def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass) 
 def twice_differentiable(density: LogDensity, position: np.ndarray) -> bool:
     """Whether JAX can differentiate the density twice; callbacks and some custom derivatives allow it but once."""
     try:
-        jax.eval_shape(lambda x: jax.jvp(jax.grad(density), (x,), (x,))[1], jnp.asarray(position))
+        jax.eval_shape(_second_derivative, density, jnp.asarray(position))
     except Exception:
         return False
     return True
+
+
+@jax.jit  # never compiled: JAX remembers the shapes, so that another call with this density differentiates nothing
+def _second_derivative(density: LogDensity, position: Vector) -> Vector:
+    """The Hessian times the position."""
+    return jax.jvp(jax.grad(density), (position,), (position,))[1]
 
 
 def unstable_fraction(positions: np.ndarray, density: LogDensity, base: InverseMass, step_size: float) -> float:
