@@ -5,10 +5,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.measures.timing import stopwatch
 from mongepatch import targets
 from mongepatch.paper.console import print_table
 from mongepatch.paper.quiet import sample_quietly
+from mongepatch.program.stopwatch import stopwatch
 from mongepatch.sampling.prepare import prepare
 from mongepatch.targets import Target
 

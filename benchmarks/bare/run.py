@@ -12,7 +12,6 @@ from benchmarks.measures.effective_size import AGREED, NEARLY
 from benchmarks.measures.fresh_process import OURS_AND_NUMPYRO, load_modules
 from benchmarks.measures.names import check_problems
 from benchmarks.measures.quantile_checks import FAR, NECK
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.measure import SamplerRow, report_progress
 from benchmarks.patches.quality import Quality, quality
 from benchmarks.patches.report import verdicts
@@ -21,6 +20,7 @@ from benchmarks.patches.samplers.in_jax import run_ours
 from benchmarks.patches.truth import truth_of
 from mongepatch import from_numpyro, residuals_of
 from mongepatch.paper.console import print_table
+from mongepatch.program.stopwatch import stopwatch
 
 LEGEND = (
     f"right: runs within {FAR:g} standard errors of the truth in every quantile from 1% to 99%, with R̂ < {AGREED}; "

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax.monitoring
 
-from benchmarks.measures.timing import covered
+from mongepatch.program.stopwatch import covered
 
 EVENTS = {
     "tracing": "/jax/core/compile/jaxpr_trace_duration",

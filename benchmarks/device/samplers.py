@@ -9,9 +9,9 @@ import numpy as np
 from benchmarks.device.bias import MANY
 from benchmarks.device.problems import DeviceProblem
 from benchmarks.measures.effective_size import effective_size
-from benchmarks.measures.timing import stopwatch
 from mongepatch import baselines
 from mongepatch.paper.quiet import sample_quietly
+from mongepatch.program.stopwatch import stopwatch
 
 if TYPE_CHECKING:
     from xarray import DataTree

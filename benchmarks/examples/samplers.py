@@ -5,11 +5,11 @@ from typing import NamedTuple, TypeAlias
 
 from benchmarks.measures.effective_size import effective_size, largest_r_hat, smallest_ess_of
 from benchmarks.measures.scalars import Draws
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.problems import NumpyroProblem
 from benchmarks.patches.quantities import quantities
 from benchmarks.patches.samplers import RunPlan, SamplerOutcome, SamplerTask
 from benchmarks.patches.samplers.in_jax import numpyro_nuts_in_one_call, run_ours
+from mongepatch.program.stopwatch import stopwatch
 
 
 class ExampleRun(NamedTuple):

@@ -12,13 +12,13 @@ import numpy as np
 from benchmarks.measures.fresh_process import FreshProcessError, cold_then_warm, fresh_process, load_modules
 from benchmarks.measures.names import check_problems, check_samplers
 from benchmarks.measures.quantile_checks import NECK
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.problems import NumpyroProblem
 from benchmarks.patches.quality import Quality, quality
 from benchmarks.patches.samplers import RunPlan, SamplerOutcome
 from benchmarks.patches.truth import ReferenceQuantiles, truth_of
 from benchmarks.peers.problems import peer_problems
 from benchmarks.peers.samplers import SAMPLERS, PeerSampler
+from mongepatch.program.stopwatch import stopwatch
 
 COMMAND = "peers-one"
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.samplers import RunPlan, Sampler, SamplerOutcome, SamplerTask
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PRNGKey, Vector
+from mongepatch.program.stopwatch import stopwatch
 
 STEPS_PER_DRAW = 10
 """A draw of MCLMC is kept after so many steps, each of which takes two gradients."""

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from benchmarks import lengths
 from benchmarks.__main__ import app
 from benchmarks.measures.quantile_checks import estimated_quantiles, exact_quantiles, quantile_deviation
-from benchmarks.measures.timing import compiled_once, covered
+from benchmarks.measures.timing import compiled_once
 from benchmarks.patches import quantities, report, truth
 from benchmarks.patches.measure import SamplerRow, row
 from benchmarks.patches.problems import NumpyroProblem, hard_problems
@@ -29,6 +29,7 @@ from benchmarks.patches.samplers.callbacks import CallbackDensity, compiled_grad
 from benchmarks.patches.samplers.learnt_centring import loc_scale_sites
 from benchmarks.posteriordb.numpyro_models import autoregression, kidscore
 from mongepatch.errors import SettingError
+from mongepatch.program.stopwatch import covered
 from mongepatch.targets.truth import Normal
 
 RNG = np.random.default_rng(0)

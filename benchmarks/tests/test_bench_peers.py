@@ -9,7 +9,6 @@ from typer.testing import CliRunner
 
 from benchmarks.__main__ import app
 from benchmarks.measures.fresh_process import FreshProcessError, fresh_process
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.quality import Quality
 from benchmarks.patches.samplers import Sampler, SamplerOutcome
 from benchmarks.peers import measure, report, run, samplers
@@ -19,6 +18,7 @@ from benchmarks.peers.samplers import SAMPLERS, PeerSampler
 from benchmarks.pymc.models import pymc_models
 from mongepatch import from_numpyro, from_pymc
 from mongepatch.errors import DataError
+from mongepatch.program.stopwatch import stopwatch
 
 
 def made(size=1000.0, seconds=1.0, r_hat=1.001, deviation=1.0, call=9.0, seed=0):

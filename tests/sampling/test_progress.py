@@ -37,7 +37,7 @@ def drive(report):
     report.compiling("run_chunk")
     report(info(100, diverging=True), 0.1)
     report.message("what was chosen")
-    report.begin_sampling()
+    report.begin_sampling(100, 0)
     report.compiling("run_chunk")
     report(info(50), 0.1)
 
@@ -138,3 +138,13 @@ def _kernel():
         if manager.get_kernel_spec(name).argv[0] in (sys.executable, "python", "python3"):
             return name
     pytest.skip("no kernel runs this Python")
+
+
+def test_a_warm_up_that_ends_early_leaves_fewer_draws_to_wait_for(monkeypatch):
+    out = io.StringIO()
+    with lines_of(monkeypatch, rich_console.Console(file=out, force_terminal=True, width=200)) as report:
+        report(info(60), 0.1)
+        report.begin_sampling(60, 0)
+        report(info(50), 0.1)
+    assert "60/150" in out.getvalue()
+    assert "110/110" in out.getvalue()

@@ -14,7 +14,7 @@ from mongepatch.chains import Tuning
 from mongepatch.chains.chunks import compiled_programs
 from mongepatch.metrics import Euclidean
 from mongepatch.trajectories import NUTS
-from mongepatch.warmup.choose_trajectory import _is_better, _is_round, quarter_circle
+from mongepatch.warmup.choose_trajectory import _is_better, is_round, quarter_circle
 from mongepatch.warmup.efficiency import Trial
 
 quiet = functools.partial(sample_quietly, progress=False)
@@ -72,10 +72,10 @@ def test_few_effective_draws_are_not_taken_though_nuts_gave_fewer():
     assert not _is_better(rated(0.4, 0.3, 0.2), rated(0.1, 0.05, 0.01))
 
 
-def test_a_density_is_round_where_trees_end_within_about_a_circle():
-    assert _is_round(7.0, 0.7)
-    assert not _is_round(100.0, 0.1)
-    assert not _is_round(7.0, 0.001)  # M is of another scale
+def test_a_densityis_round_where_trees_end_within_about_a_circle():
+    assert is_round(7.0, 0.7)
+    assert not is_round(100.0, 0.1)
+    assert not is_round(7.0, 0.001)  # M is of another scale
 
 
 @pytest.mark.parametrize("step_size", [0.01, 0.1, 0.3, 0.42, 0.5, 0.63, 0.8, 1.0])

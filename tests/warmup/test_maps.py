@@ -169,3 +169,9 @@ def test_a_patch_that_is_tried_in_vain_leaves_the_coordinates_as_they_were(monke
     tree = quiet(mp.from_numpyro(model), warmup=300, draws=10)
     assert tree["posterior"].attrs["metric"] != "Patch"
     assert "outer_skew" in tree["tuning"]
+
+
+def test_no_map_is_fitted_to_normal_draws(monkeypatch):
+    monkeypatch.setattr("mongepatch.warmup.maps.fit", lambda *_: pytest.fail("was fitted"))
+    draws = np.random.default_rng(0).normal(size=(2000, 5))
+    assert not mapped(choose_maps(draws, -draws, float)).any()

@@ -9,11 +9,11 @@ from typing import Any
 import jax
 import numpy as np
 
-from benchmarks.measures.timing import stopwatch
 from benchmarks.patches.problems import ModelFunction
 from benchmarks.patches.samplers.base import RunPlan, Sampler, SamplerOutcome, SamplerTask
 from benchmarks.patches.samplers.in_jax import numpyro_nuts
 from mongepatch.errors import SettingError
+from mongepatch.program.stopwatch import stopwatch
 
 STEPS, LEARNING_RATE = 2000, 0.02
 """Of Adam, with one draw of the approximation a step."""

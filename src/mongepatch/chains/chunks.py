@@ -21,7 +21,7 @@ OWN_PACE_CHAINS = 128
 """Chains from which on it pays not to wait for each other: `python -m benchmarks many-chains` measures it."""
 
 
-_CHUNK_DRAWS, _CHUNK_BYTES, _ACCELERATOR_BYTES = 8192, 64 * 2**20, 2**30
+_CHUNK_DRAWS, _CHUNK_BYTES, _ACCELERATOR_BYTES = 1024, 64 * 2**20, 2**30
 """How much a chunk may hold. It does not depend on the draws asked for, so that asking for more compiles nothing.
 Chains wait for the last at its end, so that on an accelerator, which has room for them, it holds more draws of many."""
 

@@ -77,6 +77,8 @@ class Runner:
         """The next samplers, in the order in which they are needed, where `compile_ahead` compiles them."""
         self.seconds = 0.0
         """How long draws took, compilation excluded."""
+        self.waited = 0.0
+        """How long it waited for samplers that were compiled ahead."""
 
     def __call__(
         self,
@@ -146,7 +148,9 @@ class Runner:
         """Compile, and draw nothing, where the last chunk was another program's."""
         program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
         if program != self._program:
+            started = time.perf_counter()
             wait(self.compiling[:1])
+            self.waited += time.perf_counter() - started
             self.compiling = self.compiling[1:]
             wait_until_ready(self._begin(points, tuning, policy, 0))
             self._program = program

@@ -29,17 +29,14 @@ class ProgressReport(Report, Protocol):
     def compiling(self, name: str) -> None:
         """Take the name of a program that is about to be compiled."""
 
-    def begin_sampling(self) -> None:
-        """Warm-up is over."""
+    def begin_sampling(self, warmup: int, made: int) -> None:
+        """Warm-up is over after so many draws of each chain; so many that are kept were made before, if any."""
 
     def message(self, line: str) -> None:
         """Print a line, unless it is empty."""
 
     def note(self, words: str) -> None:
         """Show words behind the bar from now on, such as how far a target is."""
-
-    def begin_at(self, draws: int) -> None:
-        """Count from so many draws of each chain, which were made before."""
 
 
 @contextmanager
@@ -78,7 +75,7 @@ class _Tally:
 
     def __init__(self, warmup: int, draws: int, chains: int) -> None:
         self.total, self.done, self.words = warmup + draws, 0, ""
-        self._warmup, self._chains = warmup, chains
+        self._warmup, self._draws, self._chains = warmup, draws, chains
         self.begin("warm-up" if warmup else "sampling")
 
     def begin(self, stage: str) -> None:
@@ -100,9 +97,9 @@ class _Tally:
             return f"{self.done:,} of {self._warmup:,} draws"
         return f"{self.done - self._warmup:,} of {self.total - self._warmup:,} draws"
 
-    def begin_at(self, draws: int) -> None:
-        """Count from draws that were made before."""
-        self.done = draws
+    def begin_sampling(self, warmup: int, made: int) -> None:
+        """Count from the end of warm-up, which may have come early, or from draws that were made before."""
+        self._warmup, self.total, self.done = warmup, warmup + self._draws, warmup + made
         self.begin("sampling")
 
     @property
@@ -127,7 +124,7 @@ class _Silent:
     def compiling(self, name: str) -> None:
         pass
 
-    def begin_sampling(self) -> None:
+    def begin_sampling(self, warmup: int, made: int) -> None:
         pass
 
     def message(self, line: str) -> None:
@@ -137,9 +134,6 @@ class _Silent:
                 print(line, file=sys.stderr)
 
     def note(self, words: str) -> None:
-        pass
-
-    def begin_at(self, draws: int) -> None:
         pass
 
 
@@ -160,15 +154,12 @@ class _TextReport(_Silent):
         if name == _SAMPLER or self._is_due():
             self._write(f"{self._tally.stage}: {self._tally.of_stage}, compiling …")
 
-    def begin_sampling(self) -> None:
-        self._tally.begin("sampling")
+    def begin_sampling(self, warmup: int, made: int) -> None:
+        self._tally.begin_sampling(warmup, made)
         self._last = -_TEXT_SECONDS  # its first draws are worth a line
 
     def note(self, words: str) -> None:
         self._tally.words = words
-
-    def begin_at(self, draws: int) -> None:
-        self._tally.begin_at(draws)
 
     def message(self, line: str) -> None:
         if line:
@@ -201,8 +192,9 @@ class _BarReport:
     def compiling(self, name: str) -> None:
         self._show("compiling …")
 
-    def begin_sampling(self) -> None:
-        self._tally.begin("sampling")
+    def begin_sampling(self, warmup: int, made: int) -> None:
+        self._tally.begin_sampling(warmup, made)
+        self._bar.update(self._task, total=self._tally.total)
         self._show("")
 
     def message(self, line: str) -> None:
@@ -213,9 +205,6 @@ class _BarReport:
 
     def note(self, words: str) -> None:
         self._tally.words = words
-
-    def begin_at(self, draws: int) -> None:
-        self._tally.begin_at(draws)
 
     def _show(self, note: str) -> None:
         tally = self._tally

@@ -15,6 +15,7 @@ from mongepatch.coordinates.batches import in_model
 from mongepatch.errors import MetricError
 from mongepatch.kernels import Kernel
 from mongepatch.metrics.patch.residuals import Residuals
+from mongepatch.program.stopwatch import stopwatch
 from mongepatch.sampling.checks import check_residuals, check_smooth, check_warmup, traced_residuals
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.keeper import Keeper
@@ -64,6 +65,8 @@ class RunOptions(NamedTuple):
     callback: Callback | None = None
     stored: bool = False
     """Whether draws go to a store."""
+    may_end_early: bool = False
+    """Whether warm-up may make fewer draws, where they are enough: the user has not said how many."""
     compiles_ahead: bool = True
     """Whether the sampler of all chains is needed, and compiled while starting points are looked for."""
 
@@ -152,19 +155,26 @@ def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:
 
 def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["DataTree", str]:
     """Warm up, draw, and gather the result; also say how it ended, where it did not end as it was asked to."""
-    total, target, chains = options.warmup + options.draws, run.prepared.target, run.prepared.chains
+    target, chains = run.prepared.target, run.prepared.chains
     with (
         Interrupts() as interrupts,
         keeper,
         progress_report(options.warmup, options.draws, chains, show=options.progress, verbose=options.verbose) as bar,
     ):
-        report = WatchedReport(bar, options.callback, interrupts, total=total, stored=options.stored)
+        report = WatchedReport(
+            bar,
+            options.callback,
+            interrupts,
+            warmup=options.warmup,
+            draws=options.draws,
+            stored=options.stored,
+        )
         runner = keeper.runner(report, interrupts)
         state, choice, warmup_time = keeper.restored(runner) or find_tuning(run, options, runner)
         report.message(choice.line)
         attributes = partial(_attributes, run.prepared, state, choice, options, warmup_time)
         keeper.begin(state, choice, warmup_time, attributes(0.0))
-        report.begin_draws(options.warmup + keeper.made)
+        report.begin_draws(state.draws, keeper.made)
         needs_all = options.log_likelihood and target.constrain is not None
         columns = None if needs_all else kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
@@ -184,20 +194,21 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
 def find_tuning(run: ReadyRun, options: RunOptions, runner: Runner) -> tuple[WarmupState, Choice, float]:
     """Warm up: what was found, and how long it took."""
     runner.compiling = list(run.compiling)
-    state = WarmupState.begin(
-        runner,
-        run.points,
-        run.tuning,
-        run.prepared.keys.tune,
-        step_size=options.step_size,
-        acceptance=options.first_acceptance,
-        fixed_acceptance=options.acceptance is not None,
-        keep=options.save_warmup,
-    )
-    choice = warm_up(state, run.to_find, options.warmup)
+    with stopwatch(this_thread=True) as watch:
+        state = WarmupState.begin(
+            runner,
+            run.points,
+            run.tuning,
+            run.prepared.keys.tune,
+            step_size=options.step_size,
+            acceptance=options.first_acceptance,
+            fixed_acceptance=options.acceptance is not None,
+            keep=options.save_warmup,
+        )
+        choice = warm_up(state, run.to_find, options.warmup, may_end_early=options.may_end_early)
     if options.found is not None:
         choice = choice._replace(metric=options.found.chosen, trajectory="")
-    return state, choice, runner.seconds
+    return state, choice, watch.running - runner.waited
 
 
 def gather(
@@ -232,7 +243,7 @@ def _attributes(
         "sampling_time": sampling_time,
         "warmup_time": warmup_time,
         "warmup_n_grad": state.n_grad,
-        "tuning_steps": options.warmup,
+        "tuning_steps": state.draws,
         "thin": options.thin,
         "kernel": state.runner.kernel.name,
         "metric": type(metric).__name__,

@@ -122,8 +122,8 @@ def sample(
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
         draws: draws of each chain to keep.
-        warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, and 100 for
-            256 chains or more, which find it together.
+        warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, 600 where
+            these are enough, and 100 for 256 chains or more, which find it together.
         chains: number of chains.
         chain_offset: the number of the first chain. Its number and the seed decide a chain's randomness, so that
             several jobs can make the chains of one run, with the same `tuning`: see `merge`.
@@ -215,6 +215,7 @@ def sample(
         until=until,
         callback=check_callback(callback),
         stored=is_stored(store),
+        may_end_early=warmup is None,
     )
     places.check(options, chains)
     if places.hosts is not None:

@@ -40,10 +40,17 @@ class WatchedReport:
     """A report that also tells a callback, and that ends a warm-up which is not stored."""
 
     def __init__(
-        self, bar: ProgressReport, callback: Callback | None, interrupts: Interrupts, *, total: int, stored: bool
+        self,
+        bar: ProgressReport,
+        callback: Callback | None,
+        interrupts: Interrupts,
+        *,
+        warmup: int,
+        draws: int,
+        stored: bool,
     ) -> None:
         self._bar, self._callback, self._interrupts = bar, callback, interrupts
-        self._total, self._stored = total, stored
+        self._to_make, self._total, self._stored = draws, warmup + draws, stored
         self._chunk = self._draws = 0
         self.is_warmup = True
         """Whether chunks are those of warm-up. Others are told of by `tell`, once diagnostics have seen them."""
@@ -68,13 +75,12 @@ class WatchedReport:
             self._chunk += 1
             self._callback(status)
 
-    def begin_draws(self, done: int) -> None:
-        """Warm-up is over, or was in another process; so many draws were made since."""
+    def begin_draws(self, warmup: int, made: int) -> None:
+        """Warm-up of so many draws is over, or was in another process; so many draws were made since."""
         self.is_warmup = False
-        self._bar.begin_sampling()
-        if not self._draws:
-            self._draws = done
-            self._bar.begin_at(done)
+        self._total = warmup + self._to_make
+        self._draws = warmup + made
+        self._bar.begin_sampling(warmup, made)
 
     def message(self, line: str) -> None:
         """Print a line."""

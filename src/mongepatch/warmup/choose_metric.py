@@ -44,6 +44,8 @@ _MIN_STEP_RATIO = 0.5
 _STIFF, _VARIATION = 5.0, 2.0
 """Curvature in the scale of M, and its ratio between stiff and soft places, from which steps must be shorter than most
 places need. Regressions stay below 2, and kernels of Gaussian processes below 4."""
+_SOFT, _FIRST_POINTS = 2.5, 64
+"""Curvature up to which so many draws tell enough."""
 _CALM_UNSTABLE_FRACTION = 0.001
 """Fraction of draws with unstable steps from which steps must be shorter."""
 _MAX_STAYING_DIVERGING, _MAX_WHITENED_DIVERGING = 0.01, 0.02
@@ -92,6 +94,9 @@ def _needs_care(state: WarmupState, seen: TrialStatistics, unstable: float) -> b
     metric: Any = state.tuning.metric
     rows, density = state.recent_positions(), state.runner.density
     if not twice_differentiable(density, rows[0]):
+        return False
+    some = curvature_of(rows, density, metric.inverse_mass, most=_FIRST_POINTS)
+    if some.largest < _SOFT:
         return False
     found = curvature_of(rows, density, metric.inverse_mass)
     return found.largest > _STIFF and found.variation > _VARIATION

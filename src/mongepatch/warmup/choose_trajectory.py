@@ -78,13 +78,13 @@ def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics
     if seen.is_careful:
         return TrajectoryChoice("steps are short for the stiffest places, and many are needed elsewhere")
     steps = float(seen.record.info.n_steps.mean())
-    is_round = _is_round(steps, state.step_size)
-    if state.is_whitened and not is_round:
+    suits = is_round(steps, state.step_size)
+    if state.is_whitened and not suits:
         return TrajectoryChoice("some trees are long, and a short run cannot tell how long they should be")
-    return _compare_with_static(state, seen, None if is_round else _PART_OF_TREE * steps, draws)
+    return _compare_with_static(state, seen, None if suits else _PART_OF_TREE * steps, draws)
 
 
-def _is_round(steps: float, step_size: float) -> bool:
+def is_round(steps: float, step_size: float) -> bool:
     """Whether M suits the density: trees of so many steps, on average, end within about a circle."""
     return _SMALLEST_TREE < steps * step_size < _LARGEST_TREE
 

@@ -54,9 +54,9 @@ class Curvature(NamedTuple):
     """Squared length of the gradient relative to the largest curvature: about 1 across a normal density."""
 
 
-def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass) -> Curvature:
-    """The curvature at some of these positions [number, dimension]."""
-    curvatures, slopes = _spectra_at(_thinned(positions), density, base)
+def curvature_of(positions: np.ndarray, density: LogDensity, base: InverseMass, most: int = _MAX_POINTS) -> Curvature:
+    """The curvature at some of these positions [number, dimension], at most so many."""
+    curvatures, slopes = _spectra_at(_thinned(positions, most), density, base)
     usable = np.isfinite(curvatures).all(axis=1) & np.isfinite(slopes) & (curvatures[:, 0] > 0)
     if not usable.any():
         return Curvature(0.0, 0.0, 1.0, 1.0)
@@ -133,8 +133,8 @@ def _squares(gradients: Positions, base: InverseMass) -> PerPosition:
     return jax.vmap(lambda gradient: dot(gradient, base.apply(gradient)))(gradients)
 
 
-def _thinned(positions: np.ndarray) -> np.ndarray:
-    some: np.ndarray = positions[np.linspace(0, len(positions) - 1, min(_MAX_POINTS, len(positions))).astype(int)]
+def _thinned(positions: np.ndarray, most: int = _MAX_POINTS) -> np.ndarray:
+    some: np.ndarray = positions[np.linspace(0, len(positions) - 1, min(most, len(positions))).astype(int)]
     return some
 
 

@@ -60,7 +60,7 @@ def warmed_up(run: ReadyRun, options: RunOptions, settings: Mapping[str, Any], r
         Interrupts() as interrupts,
         progress_report(options.warmup, options.draws, chains, show=options.progress, verbose=options.verbose) as bar,
     ):
-        report = WatchedReport(bar, None, interrupts, total=options.warmup, stored=False)
+        report = WatchedReport(bar, None, interrupts, warmup=options.warmup, draws=0, stored=False)
         runner = keeper.runner(report, interrupts) if runner_of is None else runner_of(report)
         state, choice, warmup_time = find_tuning(run, options, runner)
         report.message(choice.line)
