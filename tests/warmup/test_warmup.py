@@ -52,7 +52,7 @@ def test_correlation_and_scale_cost_nothing_once_they_are_known():
 
 def test_warm_up_is_kept_where_it_is_asked_for(automatic):
     stats = automatic["warmup_sample_stats"].to_dataset()
-    assert automatic["warmup_posterior"]["x"].shape == (4, 1000, 3)
+    assert automatic["warmup_posterior"]["x"].shape == (4, automatic["posterior"].attrs["tuning_steps"], 3)
     assert {"step_size", "alpha", "acceptance_rate", "n_grad", "failure"} <= set(stats.data_vars)
     assert len(np.unique(stats["step_size"])) > 100  # it moves from draw to draw
     assert int(stats["n_grad"].sum()) == automatic["posterior"].attrs["warmup_n_grad"]
