@@ -54,7 +54,7 @@ def by_tournament(state: WarmupState) -> float:
         return try_tuning(state, Tuning(Monge(alpha, flat.inverse_mass), NUTS()), TRIAL)
 
     best = hill_climb(ALPHAS, len(ALPHAS) // 2, try_alpha, TRIALS)
-    wins = best.ess_per_gradient > MARGIN * zero.ess_per_gradient
+    wins = best.efficiency.ess_per_gradient > MARGIN * zero.efficiency.ess_per_gradient
     return float(best.tuning.metric.alpha) if wins else 0.0
 
 

@@ -15,7 +15,7 @@ from mongepatch.chains.chunks import compiled_programs
 from mongepatch.metrics import Euclidean
 from mongepatch.trajectories import NUTS
 from mongepatch.warmup.choose_trajectory import _is_better, is_round, quarter_circle
-from mongepatch.warmup.efficiency import Trial
+from mongepatch.warmup.efficiency import Efficiency, Trial
 
 quiet = functools.partial(sample_quietly, progress=False)
 DIMENSION = 10
@@ -51,7 +51,7 @@ def test_an_acceptance_rate_that_is_given_is_kept():
 
 
 def rated(per_draw, least, per_gradient):
-    return Trial(Tuning(Euclidean(), NUTS()), 1.0, per_gradient, per_draw, least)
+    return Trial(Tuning(Euclidean(), NUTS()), 1.0, Efficiency(per_gradient, per_draw, least))
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from mongepatch.chains import Record, Tuning
 from mongepatch.kernels import Info
 from mongepatch.metrics import Euclidean
-from mongepatch.warmup.efficiency import OVERHEAD, Trial, ess_per_gradient, hill_climb
+from mongepatch.warmup.efficiency import OVERHEAD, Efficiency, Trial, efficiency_of, hill_climb
 from mongepatch.warmup.schedule import windows
 
 
@@ -50,33 +50,35 @@ def autoregressive(correlation, rng, shape=(4, 2000, 3)):
 
 def test_efficiency_is_effective_draws_for_their_cost():
     rng = np.random.default_rng(0)
-    assert ess_per_gradient(record(autoregressive(0.0, rng), 9)) == pytest.approx(1 / (9 + OVERHEAD), rel=0.15)
+    assert efficiency_of(record(autoregressive(0.0, rng), 9)).ess_per_gradient == pytest.approx(
+        1 / (9 + OVERHEAD), rel=0.15
+    )
     expected = (1 - 0.8) / (1 + 0.8) / (9 + OVERHEAD)
-    assert ess_per_gradient(record(autoregressive(0.8, rng), 9)) == pytest.approx(expected, rel=0.25)
+    assert efficiency_of(record(autoregressive(0.8, rng), 9)).ess_per_gradient == pytest.approx(expected, rel=0.25)
 
 
 def test_draws_that_jump_to_the_far_side_are_not_more_efficient_than_independent_ones():
     values = autoregressive(-0.9, np.random.default_rng(0))
-    assert ess_per_gradient(record(values, 9)) < 0.5 / (9 + OVERHEAD)  # their squares hang together
+    assert efficiency_of(record(values, 9)).ess_per_gradient < 0.5 / (9 + OVERHEAD)  # their squares hang together
 
 
 def test_all_chains_wait_for_the_slowest():
     values = autoregressive(0.0, np.random.default_rng(0))
     slow = np.ones((4, 2000), int)
     slow[0] = 19
-    assert ess_per_gradient(record(values, slow)) == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
+    assert efficiency_of(record(values, slow)).ess_per_gradient == pytest.approx(1 / (19 + OVERHEAD), rel=0.15)
 
 
 def test_many_chains_wait_for_the_one_with_the_most_steps_in_all():
     values = autoregressive(0.0, np.random.default_rng(0), shape=(128, 200, 3))
     uneven = np.ones((128, 200), int)
     uneven[np.arange(128), np.arange(128)] = 201  # each chain waits for none of the others
-    assert ess_per_gradient(record(values, uneven)) == pytest.approx(1 / (2 + OVERHEAD), rel=0.15)
+    assert efficiency_of(record(values, uneven)).ess_per_gradient == pytest.approx(1 / (2 + OVERHEAD), rel=0.15)
 
 
 def test_draws_that_do_not_move_have_no_efficiency():
-    assert ess_per_gradient(record(np.ones((4, 100, 2)), 1)) == 0.0
-    assert ess_per_gradient(record(np.full((4, 100, 2), np.nan), 1)) == 0.0
+    assert efficiency_of(record(np.ones((4, 100, 2)), 1)).ess_per_gradient == 0.0
+    assert efficiency_of(record(np.full((4, 100, 2), np.nan), 1)).ess_per_gradient == 0.0
 
 
 @pytest.mark.parametrize(("best", "start"), [(0, 3), (5, 3), (3, 3), (9, 2)])
@@ -85,7 +87,7 @@ def test_the_climb_goes_to_the_better_side(best, start):
 
     def attempt(value):
         tried.append(value)
-        return Trial(Tuning(Euclidean(), None), float(value), -abs(value - best), 1.0, 1.0)
+        return Trial(Tuning(Euclidean(), None), float(value), Efficiency(-abs(value - best), 1.0, 1.0))
 
     found = hill_climb(range(10), start, attempt, 20)
     assert found.step_size == best

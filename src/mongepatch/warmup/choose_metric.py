@@ -76,7 +76,7 @@ def take_care(
     state.set_target_acceptance(CAREFUL_ACCEPTANCE)
     state.run(draws)
     state.finish_step_size()
-    return run_trial(state, trial_draws)._replace(is_careful=True)
+    return replace(run_trial(state, trial_draws), is_careful=True)
 
 
 def _is_severe(seen: TrialStatistics, unstable: float) -> bool:

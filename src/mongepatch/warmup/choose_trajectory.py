@@ -100,7 +100,7 @@ def _compare_with_static(
         longest: a guess of the longest static trajectory, in steps; None for a quarter of a circle.
         draws: of the trials of static trajectories.
     """
-    rival = Trial(state.tuning, state.step_size, seen.ess_per_gradient, seen.ess_per_draw, seen.least_per_draw)
+    rival = Trial(state.tuning, state.step_size, seen.efficiency)
     acceptance = state.target_acceptance
     state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
     if longest is None:
@@ -112,16 +112,16 @@ def _compare_with_static(
         state.change(rival.tuning, rival.step_size)
         return TrajectoryChoice("no static one gave as many effective draws in a trial, and more per gradient")
     state.change(best.tuning, best.step_size)
-    ratio = best.ess_per_gradient / rival.ess_per_gradient
+    ratio = best.efficiency.ess_per_gradient / rival.efficiency.ess_per_gradient
     reason = f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial"
     return TrajectoryChoice(reason, is_quarter_circle=longest is None)
 
 
 def _is_better(trial: Trial, rival: Trial) -> bool:
     return (
-        trial.ess_per_draw >= max(_MIN_ESS_RATIO * rival.ess_per_draw, _MIN_ESS_PER_DRAW)
-        and trial.least_per_draw >= _MIN_LEAST_RATIO * rival.least_per_draw
-        and trial.ess_per_gradient > _STATIC_GAIN * rival.ess_per_gradient
+        trial.efficiency.ess_per_draw >= max(_MIN_ESS_RATIO * rival.efficiency.ess_per_draw, _MIN_ESS_PER_DRAW)
+        and trial.efficiency.least_per_draw >= _MIN_LEAST_RATIO * rival.efficiency.least_per_draw
+        and trial.efficiency.ess_per_gradient > _STATIC_GAIN * rival.efficiency.ess_per_gradient
     )
 
 
@@ -166,11 +166,11 @@ def _best_length(state: WarmupState, longest: float, draws: int, score: Callable
 
 def _per_draw(trial: Trial, guess: int) -> float:
     trajectory: Any = in_use(trial.tuning.trajectory)
-    return trial.ess_per_draw * (_KEEP_GUESS if int(trajectory.num_steps) == guess else 1.0)
+    return trial.efficiency.ess_per_draw * (_KEEP_GUESS if int(trajectory.num_steps) == guess else 1.0)
 
 
 def _per_gradient(trial: Trial, guess: int) -> float:
-    return trial.ess_per_gradient
+    return trial.efficiency.ess_per_gradient
 
 
 def _try_length(state: WarmupState, longest: int, draws: int) -> Trial:

@@ -1,6 +1,8 @@
 """How efficient some tuning parameters are: effective draws for their cost, estimated from a few draws."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 from typing import NamedTuple, TypeVar
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from mongepatch.chains import Record, Tuning
 from mongepatch.chains.chunks import OWN_PACE_CHAINS
-from mongepatch.chains.effective_size import effective_sizes, smallest_ess
+from mongepatch.chains.effective_size import effective_sizes
 from mongepatch.warmup.state import WarmupState
 
 T = TypeVar("T")
@@ -30,20 +32,39 @@ _MAX_PARAMETERS = 100
 """Parameters that are looked at; in larger models, every so many."""
 
 
+class Efficiency(NamedTuple):
+    """Effective draws of some draws, for their cost."""
+
+    ess_per_gradient: float
+    """Effective draws for each gradient-equivalent that all chains together waited for.
+
+    Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
+    taken the longest. Many chains wait at the end alone, for the one whose trajectories are the longest together. For
+    runs that are too short for their slowest parameter see `_UNKNOWN_PER_STEP`.
+    """
+    ess_per_draw: float
+    """Effective draws for each draw, at most 1: of the lower quarter of parameters and their squares.
+
+    The smallest of many estimates from a short run is the one that errs most, and would decide by chance.
+    """
+    least_per_draw: float
+    """The same of the parameter or square that has the fewest; 0 where one does not move.
+
+    An effective size above the number of draws counts as that number: antithetic draws gain it for means and lose it on
+    squares.
+    """
+
+
 class Trial(NamedTuple):
     """Tuning parameters that were tried."""
 
     tuning: Tuning
     step_size: float
-    ess_per_gradient: float
-    """Effective draws for each gradient-equivalent that all chains together waited for."""
-    ess_per_draw: float
-    """Effective draws for each draw, at most 1: of the lower quarter of parameters and their squares."""
-    least_per_draw: float
-    """The same of the parameter or square that has the fewest."""
+    efficiency: Efficiency
 
 
-class TrialStatistics(NamedTuple):
+@dataclass(frozen=True)
+class TrialStatistics:
     """How some draws went."""
 
     record: Record
@@ -72,25 +93,15 @@ class TrialStatistics(NamedTuple):
         """The Bayesian fraction of missing information, of the chain in which it is smallest."""
         return smallest_bfmi(np.asarray(self.record.info.energy))
 
-    @property
-    def ess_per_gradient(self) -> float:
-        """Effective draws per gradient."""
-        return ess_per_gradient(self.record)
-
-    @property
-    def ess_per_draw(self) -> float:
-        """Effective draws per draw."""
-        return ess_per_draw(self.record)
-
-    @property
-    def least_per_draw(self) -> float:
-        """The same of the parameter or square that has the fewest."""
-        return least_per_draw(self.record)
+    @cached_property
+    def efficiency(self) -> "Efficiency":
+        """Effective draws for their cost."""
+        return efficiency_of(self.record)
 
     @property
     def ess_per_second(self) -> float:
         """Effective draws per second; 0 where there are too few to tell."""
-        size = _effective_size(self.record)
+        size = self.efficiency.least_per_draw * self.record.info.n_steps.size
         return size / self.seconds if size > MIN_ESS_PER_CHAIN * len(self.record.position) else 0.0
 
 
@@ -115,7 +126,7 @@ def try_tuning(
     if settle is not None:
         settle(state)
     record = state.run(max(1, draws - search))
-    return Trial(state.tuning, state.step_size, ess_per_gradient(record), ess_per_draw(record), least_per_draw(record))
+    return Trial(state.tuning, state.step_size, efficiency_of(record))
 
 
 def smallest_bfmi(energy: np.ndarray) -> float:
@@ -126,46 +137,23 @@ def smallest_bfmi(energy: np.ndarray) -> float:
     return float(fractions[variance > 0].min(initial=np.inf))
 
 
-def ess_per_gradient(record: Record) -> float:
-    """Effective draws over their cost in gradients.
+def efficiency_of(record: Record) -> Efficiency:
+    """Effective draws for their cost, of parameters and their squares."""
+    chains, draws, _ = record.position.shape
+    total = chains * draws
+    sizes = np.minimum(effective_sizes(_some_parameters(record), "mean", squares=True), total)
+    least, quarter = float(sizes.min()), float(np.quantile(sizes, 0.25))
+    return Efficiency(_per_gradient(least, record), quarter / total, least / total)
 
-    Chains in lockstep wait for the one with the longest trajectory, so that a draw of all costs as much as if each had
-    taken the longest. Many chains wait at the end alone, for the one whose trajectories are the longest together. For
-    runs that are too short for their slowest parameter see `_UNKNOWN_PER_STEP`.
-    """
+
+def _per_gradient(size: float, record: Record) -> float:
+    """So many effective draws over their cost in gradients."""
     chains = len(record.position)
-    size = _effective_size(record)
     if size and not size > MIN_ESS_PER_CHAIN * chains:
         return _UNKNOWN_PER_STEP * float(record.info.n_steps.mean())
     costs = record.info.n_grad + OVERHEAD
     waited_for = costs.sum(axis=1).max() if chains >= OWN_PACE_CHAINS else costs.max(axis=0).sum()
     return float(size / (chains * waited_for))
-
-
-def ess_per_draw(record: Record) -> float:
-    """Effective draws over the number of draws, at most 1: of the lower quarter of parameters and their squares.
-
-    The smallest of many estimates from a short run is the one that errs most, and would decide by chance.
-    """
-    chains, draws, _ = record.position.shape
-    sizes = effective_sizes(_some_parameters(record), "mean", squares=True)
-    return min(float(np.quantile(sizes, 0.25)) / (chains * draws), 1.0)
-
-
-def least_per_draw(record: Record) -> float:
-    """The same of the parameter or square that has the fewest; 0 where one does not move."""
-    chains, draws, _ = record.position.shape
-    return _effective_size(record) / (chains * draws)
-
-
-def _effective_size(record: Record) -> float:
-    """The smallest effective size over parameters and their squares; 0 where one does not move.
-
-    An effective size above the number of draws counts as that number: antithetic draws gain it for means and lose it on
-    squares.
-    """
-    chains, draws, _ = record.position.shape
-    return min(smallest_ess(_some_parameters(record), ("mean",)), float(chains * draws))
 
 
 def _some_parameters(record: Record) -> np.ndarray:
@@ -177,7 +165,7 @@ def hill_climb(
     start: int,
     evaluate: Callable[[T], Trial],
     trials: int,
-    score: Callable[[Trial], float] = attrgetter("ess_per_gradient"),
+    score: Callable[[Trial], float] = attrgetter("efficiency.ess_per_gradient"),
 ) -> Trial:
     """The best of a few values in a row: try one and its neighbours, and go on to the better side."""
     tried = {start: evaluate(values[start])}

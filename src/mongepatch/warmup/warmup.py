@@ -149,6 +149,6 @@ def is_easy(seen: TrialStatistics, step_size: float) -> bool:
         seen.diverging_fraction == 0
         and seen.bfmi > _EASY_BFMI
         and is_round(steps, step_size)
-        and seen.ess_per_draw > _EASY_ESS_PER_DRAW
-        and seen.least_per_draw > _EASY_LEAST_PER_DRAW
+        and seen.efficiency.ess_per_draw > _EASY_ESS_PER_DRAW
+        and seen.efficiency.least_per_draw > _EASY_LEAST_PER_DRAW
     )
