@@ -12,6 +12,7 @@ import numpy as np
 from mongepatch._typing import PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
+from mongepatch.targets.bernoulli import bernoulli_log_likelihood
 from mongepatch.targets.layout import Layout
 from mongepatch.validation import positive_number
 
@@ -54,12 +55,11 @@ def logistic_regression(
     # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
     blocks = [
         (jnp.asarray(part.T.copy()), jnp.asarray(own))
-        for part, own in zip(np.array_split(matrix, count), np.array_split(labels, count), strict=True)
+        for part, own in zip(np.array_split(matrix, count), np.array_split(2.0 * labels - 1.0, count), strict=True)
     ]
 
-    def of_block(beta: Vector, features: jax.Array, y: jax.Array) -> Scalar:
-        logits = beta @ features
-        return y @ logits - softplus(logits).sum()
+    def of_block(beta: Vector, features: jax.Array, signs: jax.Array) -> Scalar:
+        return bernoulli_log_likelihood(beta @ features, signs)
 
     def logdensity(beta: Vector) -> Scalar:
         return reduce(add, (of_block(beta, *block) for block in blocks)) - 0.5 * beta @ beta / prior_variance
@@ -91,14 +91,3 @@ def standardized_design(features: Any) -> np.ndarray:
     if not (sd > 0).all():
         raise SettingError(f"columns {np.flatnonzero(sd == 0).tolist()} of features are constant: leave them out.")
     return np.column_stack([np.ones(len(matrix)), (matrix - matrix.mean(axis=0)) / sd])
-
-
-@jax.custom_jvp
-def softplus(logits: jax.Array) -> jax.Array:
-    """log(1 + eˣ), differentiated as the logistic function, whose own derivatives need no further exponential."""
-    return jnp.maximum(logits, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(logits)))
-
-
-@softplus.defjvp
-def _softplus_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple[jax.Array, jax.Array]:
-    return softplus(*primals), jax.nn.sigmoid(*primals) * tangents[0]

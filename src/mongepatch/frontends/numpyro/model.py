@@ -21,6 +21,7 @@ from mongepatch.frontends.numpyro.enumeration import (
     summed_out,
 )
 from mongepatch.frontends.numpyro.explain import explain
+from mongepatch.frontends.numpyro.likelihoods import SummedLikelihoods
 from mongepatch.frontends.numpyro.sites import ValidatingNumbers
 from mongepatch.frontends.residuals import Site, VariableDescription, distribution_name, formula_of
 from mongepatch.targets.layout import Layout
@@ -48,7 +49,8 @@ class NumPyroModel:
         self._model = ValidatingNumbers(_FixedKey(self.function))
         shapes = {name: unconstrained_shape(site) for name, site in self.sites.items() if is_latent(site)}
         self.layout = Layout(tuple(shapes), tuple(shapes.values()))
-        self._potential: Callable[[dict[str, Any]], Any] = partial(potential_energy, self._model, args, kwargs)
+        summed = SummedLikelihoods(self._model)
+        self._potential: Callable[[dict[str, Any]], Any] = partial(potential_energy, summed, args, kwargs)
         self._hidden: frozenset[str] = frozenset()
         if self._enumerates:
             self._potential = summed_out(self._model, self.sites, args, kwargs)
