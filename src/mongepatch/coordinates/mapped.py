@@ -48,10 +48,18 @@ class MappedDensity:
 
     def to_model_with_log_det(self, position: Vector) -> tuple[Vector, Scalar]:
         """The same, and the log determinant of the maps, by which the log densities differ."""
-        psi, log_slopes = self.outer_map.forward_each(position)
         is_mapped = self.outer_map.is_mapped
-        # Where no coordinate is mapped, nothing is added to what draws round by.
-        return jnp.where(is_mapped, psi, position), jnp.where(is_mapped, log_slopes, 0.0).sum()
+
+        def by_maps(position: Vector) -> tuple[Vector, Scalar]:
+            psi, log_slopes = self.outer_map.forward_each(position)
+            return jnp.where(is_mapped, psi, position), jnp.where(is_mapped, log_slopes, 0.0).sum()
+
+        def as_it_is(position: Vector) -> tuple[Vector, Scalar]:
+            return position, jnp.zeros((), position.dtype)
+
+        # Most models need no map, and save a fifth of a step of small ones.
+        found: tuple[Vector, Scalar] = jax.lax.cond(is_mapped.any(), by_maps, as_it_is, position)
+        return found
 
     def from_model(self, position: Vector) -> Vector:
         """The position of one in the model's own coordinates."""
