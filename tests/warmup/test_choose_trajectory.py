@@ -72,7 +72,7 @@ def test_few_effective_draws_are_not_taken_though_nuts_gave_fewer():
     assert not _is_better(rated(0.4, 0.3, 0.2), rated(0.1, 0.05, 0.01))
 
 
-def test_a_densityis_round_where_trees_end_within_about_a_circle():
+def test_a_density_is_round_where_trees_end_within_about_a_circle():
     assert is_round(7.0, 0.7)
     assert not is_round(100.0, 0.1)
     assert not is_round(7.0, 0.001)  # M is of another scale
