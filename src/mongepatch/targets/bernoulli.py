@@ -49,12 +49,12 @@ def _falling_jvp(primals: tuple[jax.Array], tangents: tuple[jax.Array]) -> tuple
 
 
 def _sum_of_log1p(terms: jax.Array) -> Scalar:
-    """Σ log(1 + tᵢ) of numbers from 0 to 1: of doubles as logarithms of products.
+    """Σ log(1 + tᵢ) of numbers from 0 to 1: of doubles on processors as logarithms of products.
 
     A product is off by half a unit in its last place for each factor, relative to 1, and so is a sum of as many terms.
     In single precision that would be too much for large data, and logarithms too are computed several at a time.
     """
-    if terms.dtype != jnp.float64 or not terms.size:
+    if terms.dtype != jnp.float64 or not terms.size or jax.default_backend() != "cpu":
         return jnp.log1p(terms).sum()
     factors = 1.0 + terms.reshape(-1)
     for _ in range(_DOUBLINGS):

@@ -146,13 +146,24 @@ class TreeBuilder(NamedTuple):
         least, most = jnp.minimum(branch.totals.least, log_ratio), jnp.maximum(branch.totals.most, log_ratio)
         failure = classify(log_ratio, node.phase, most - least > self.divergence_threshold)
         weight = jnp.where(failure == Failure.NONE, log_ratio, -jnp.inf)
-        log_weight = jnp.logaddexp(self._by_length(branch.span.log_weight, -jnp.inf), weight)
-        log_uniform = -jax.random.exponential(jax.random.fold_in(side.leaf_key, branch.number), dtype=weight.dtype)
-        chosen = log_uniform <= weight - log_weight
         rho = branch.span.rho + leaf.momentum
-        number = branch.number if grows is None else jnp.where(grows, branch.number, 0)
-        number = self._by_length(number, 0)  # the first leaf completes no sub-tree that could have turned around
-        stack = stack.put(number, leaf, branch.last, branch.span.rho, grows)
+
+        def in_tree() -> tuple[Scalar, Flag, Stack, Flag]:
+            log_weight = jnp.logaddexp(branch.span.log_weight, weight)
+            key = jax.random.fold_in(side.leaf_key, branch.number)
+            chosen = -jax.random.exponential(key, dtype=weight.dtype) <= weight - log_weight
+            number = branch.number if grows is None else jnp.where(grows, branch.number, 0)
+            filled = stack.put(number, leaf, branch.last, branch.span.rho, grows)
+            return log_weight, chosen, filled, filled.turned(self.rule, number, leaf, rho, side.direction)
+
+        def of_fixed_length() -> tuple[Scalar, Flag, Stack, Flag]:
+            """The last leaf is proposed, and nobody looks for turns."""
+            return weight, weight > -jnp.inf, stack, jnp.asarray(False)
+
+        if self.fixed_steps is None:
+            log_weight, chosen, stack, turning = in_tree()
+        else:
+            log_weight, chosen, stack, turning = jax.lax.cond(self.fixed_steps > 0, of_fixed_length, in_tree)
         usable = (failure == Failure.NONE) | (failure == Failure.ENERGY)
         rate, n_steps = jnp.where(usable, jnp.exp(jnp.minimum(log_ratio, 0.0)), 0.0), branch.totals.n_steps + 1
         grown = Branch(
@@ -166,7 +177,7 @@ class TreeBuilder(NamedTuple):
                 self._by_length(jnp.where(chosen, log_ratio, branch.span.log_ratio), log_ratio),
             ),
             branch.number + 1,
-            stack.turned(self.rule, number, leaf, rho, side.direction),
+            turning,
             Totals(
                 n_steps,
                 branch.totals.n_grad + node.phase.n_grad - branch.node.phase.n_grad,
