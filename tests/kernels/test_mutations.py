@@ -166,9 +166,7 @@ def test_one_mistake_in_a_patch_is_noticed(mutation, monkeypatch):
 
 
 def test_ends_of_static_trajectories_in_trees_that_are_accepted_by_the_weights_of_all_leaves_are_noticed(monkeypatch):
-    mutate(
-        monkeypatch, TreeBuilder, "add", ("return weight,", "return jnp.logaddexp(branch.span.log_weight, weight),")
-    )
+    mutate(monkeypatch, TreeBuilder, "add", ("return weight,", "return jnp.logaddexp(branch.span.log_weight, weight),"))
     trajectory = NUTSOrStatic.trees(mp.NUTS(4)).with_static(mp.Static(4, jitter=0.5))
     sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), trajectory, 25)
     assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
