@@ -95,6 +95,8 @@ MODELS = {
 def inner_names(target):
     """Variables all of whose coordinates are inner; no other may have one that is."""
     found = inner_coordinates(target.model, jax.ShapeDtypeStruct((target.dimension,), float))
+    if found is None:
+        return set()
     of_name = target.layout.named(np.arange(target.dimension))
     names = {name for name, own in of_name.items() if np.isin(own, found.inner).all()}
     assert not any(np.isin(own, found.inner).any() for name, own in of_name.items() if name not in names)
@@ -116,6 +118,11 @@ def test_inner_coordinates_are_those_that_can_be_whitened(model):
         assert set(given.removesuffix(".").replace(" and ", ", ").split(", ")) == set(target.layout.names) - inner
     else:
         assert last == "No coordinate is inner, so that nothing can be whitened."
+
+
+def test_data_of_a_regression_is_not_looked_at_further(monkeypatch):
+    monkeypatch.setattr("mongepatch.targets.inner._data_programs", lambda *_: pytest.fail("was traced"))
+    assert inner_names(mp.from_numpyro(logistic_regression)) == set()
 
 
 def test_of_two_factors_only_one_is_inner():

@@ -94,7 +94,7 @@ def whitening_of(target: Target, position: jax.ShapeDtypeStruct, density: Progra
     if target.model is None:
         return None
     found = inner_coordinates(target.model, position)
-    if not len(found.inner):
+    if found is None:
         return None
     plan, dtype = WhiteningPlan(found, target.dimension), position.dtype
     outer_map = OuterMap.identity(len(plan.outer), dtype)

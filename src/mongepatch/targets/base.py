@@ -122,7 +122,7 @@ class Target:
             found = inner_coordinates(self.model, position)
             lines.append(
                 f"Inner coordinates, which can be whitened given the outer ones: {found.words(self.layout)}."
-                if len(found.inner)
+                if found is not None
                 else "No coordinate is inner, so that nothing can be whitened."
             )
         return "\n".join(lines)

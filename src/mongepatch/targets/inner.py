@@ -77,8 +77,8 @@ class InnerCoordinates:
         return f"{listed(inner)} given {listed(outer)}"
 
 
-def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> InnerCoordinates:
-    """The inner coordinates of a model for positions of this shape and precision; there may be none."""
+def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> InnerCoordinates | None:
+    """The inner coordinates of a model for positions of this shape and precision; None where there are none."""
     dimension = position.size
     latent, _ = trace(model.latent, position)
     precisions, _ = trace(lambda x: _in_a_row([site.precision[None] for site in model.data(x)], x), position)
@@ -91,6 +91,8 @@ def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> 
     may_have_predictors = independent.any() and model.has_own_likelihood
     found = _predictors(model, position, independent, of_scales.columns) if may_have_predictors else None
     if found is None:
+        if not _changing(independent, first).any():
+            return None  # whatever data knows: regressions need no further look
         sites: Callable[[Any], Sites] = partial(_sites, model)
         residuals, log_likelihoods, sizes = _data_programs(sites, position)
         # The pattern of data takes long where a loop solves differential equations, and often nothing is inner there.
@@ -102,6 +104,8 @@ def inner_coordinates(model: ModelResiduals, position: jax.ShapeDtypeStruct) -> 
         residuals, log_likelihoods, sizes = _data_programs(lambda both: _pairs(found.parts.rest(both)), longer)
         of_data = jacobian_pattern(residuals, longer.size).of_columns(np.arange(count))
         inner = _connected(found.affine_in, first.above(found.pattern), of_data.times(found.pattern))
+    if not len(inner):
+        return None
     scaled = ~np.isin(np.arange(len(sizes)), of_scales.of_columns(inner).rows)
     return InnerCoordinates(
         latent,
@@ -202,15 +206,20 @@ def _independent(interactions: Pattern, candidates: np.ndarray) -> np.ndarray:
 
 def _connected(inner: np.ndarray, latent: Pattern, data: Pattern) -> np.ndarray:
     """Places of those whose residuals know an outer coordinate, and of all that are coupled to them."""
-    places = np.flatnonzero(inner)
-    with_outer = np.zeros(latent.shape[0], bool)
-    with_outer[latent.rows[~inner[latent.columns]]] = True
-    changing = np.zeros(len(inner), bool)
-    changing[latent.columns[with_outer[latent.rows]]] = True
+    places, changing = np.flatnonzero(inner), _changing(inner, latent)
     coupled = latent.of_columns(places).gram().union(data.of_columns(places).gram())
     graph = scipy.sparse.csr_array((np.ones(len(coupled), bool), (coupled.rows, coupled.columns)), shape=coupled.shape)
     _, component = scipy.sparse.csgraph.connected_components(graph, directed=False)
     return places[np.isin(component, component[changing[places]])]
+
+
+def _changing(inner: np.ndarray, latent: Pattern) -> np.ndarray:
+    """Whether each coordinate has a residual in common with an outer one."""
+    with_outer = np.zeros(latent.shape[0], bool)
+    with_outer[latent.rows[~inner[latent.columns]]] = True
+    changing = np.zeros(len(inner), bool)
+    changing[latent.columns[with_outer[latent.rows]]] = True
+    return changing
 
 
 def listed(names: list[str]) -> str:

@@ -202,7 +202,8 @@ def _inner(
     latent: list[_Candidate], data: list[_Candidate], position: jax.ShapeDtypeStruct, rest: LogDensity | None = None
 ) -> np.ndarray:
     """The coordinates that would be inner with these residuals."""
-    return inner_coordinates(_as_model(latent, data, rest), position).inner
+    found = inner_coordinates(_as_model(latent, data, rest), position)
+    return np.zeros(0, int) if found is None else found.inner
 
 
 def _shape(block: ResidualBlock) -> str:
