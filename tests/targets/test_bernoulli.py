@@ -49,9 +49,7 @@ def test_four_derivatives_are_exact(sign, device, monkeypatch):
         return -jax.nn.softplus(-sign * z)
 
     for _ in range(5):
-        found, expected = jax.jit(lambda z, ours=ours, theirs=theirs: (jax.vmap(ours)(z), jax.vmap(theirs)(z)))(
-            log_odds
-        )
+        found, expected = (jax.jit(jax.vmap(function))(log_odds) for function in (ours, theirs))
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=3e-16)
         ours, theirs = jax.grad(ours), jax.grad(theirs)
 

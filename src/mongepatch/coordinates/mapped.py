@@ -57,7 +57,7 @@ class MappedDensity:
         def as_it_is(position: Vector) -> tuple[Vector, Scalar]:
             return position, jnp.zeros((), position.dtype)
 
-        # Most models need no map, and save a fifth of a step of small ones.
+        # Most models need no map, and to compute one is a quarter of the gradient of small ones.
         found: tuple[Vector, Scalar] = jax.lax.cond(is_mapped.any(), by_maps, as_it_is, position)
         return found
 
