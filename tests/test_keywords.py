@@ -91,7 +91,7 @@ def test_other_functions_and_classes_answer_too(call, answer):
 
 def test_signatures_stay_what_they_were():
     assert list(SAMPLE)[:2] == ["target", "init"]
-    assert list(inspect.signature(mp.Static).parameters) == ["num_steps", "jitter"]
+    assert list(inspect.signature(mp.Static).parameters) == ["num_steps", "jitter", "step_size_jitter"]
     assert mp.Static(num_steps=5, jitter=0.5).num_steps == 5
 
 

@@ -170,3 +170,27 @@ def test_ends_of_static_trajectories_in_trees_that_are_accepted_by_the_weights_o
     trajectory = NUTSOrStatic.trees(mp.NUTS(4)).with_static(mp.Static(4, jitter=0.5))
     sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), trajectory, 25)
     assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
+
+
+def turning(member, _):
+    return mp.Euclidean([0.8, 1.2], [0.2, -0.3], 0.9)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [("- back * offset", ""), (" - self.frequency * jnp.sin(angle) * offset", "")],
+    ids=["position", "velocity"],
+)
+def test_a_turn_of_one_of_position_and_velocity_alone_is_noticed(monkeypatch, right, wrong):
+    mutate(monkeypatch, mp.Euclidean, "drift", (right, wrong))
+    sampler = compiled(kernels.LMC(), turning, mp.Static(4, jitter=0.5), DRAWS)
+    assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
+
+
+def test_steps_that_are_longer_where_the_density_is_low_are_noticed(monkeypatch):
+    """What the length of steps depends on must be the same at the end of a trajectory as at its start."""
+    right = "dynamics.stretched(self.stretch(length_key))"
+    wrong = "dynamics.stretched(1.0 - 0.1 * jnp.tanh(start.point.logdensity))"
+    mutate(monkeypatch, mp.Static, "propose", (right, wrong))
+    sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), mp.Static(4), DRAWS)
+    assert worst(sampler) > 2 * MAX_STANDARD_ERRORS

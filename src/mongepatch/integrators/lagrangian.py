@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from mongepatch._typing import CountLike, LogDensity, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.integrators.base import Failure, Phase, with_start
-from mongepatch.metrics import Bend, Metric
+from mongepatch.metrics import Bend, Metric, drift
 
 Scheme: TypeAlias = Literal["merged", "paper"]
 
@@ -130,8 +130,9 @@ def _drift(
     logdensity: LogDensity, metric: Metric, phase: Phase, leaving: Motion, step_size: Scalar
 ) -> tuple[Any, Any, Phase]:
     """The next point, its slope, and the phase that arrives there."""
-    point, slope = metric.at(logdensity, phase.point.position + step_size * leaving.velocity)
-    arrival = phase._replace(point=point, velocity=leaving.velocity, log_volume=leaving.log_volume)
+    position, velocity = drift(metric, phase.point, leaving.velocity, step_size)
+    point, slope = metric.at(logdensity, position)
+    arrival = phase._replace(point=point, velocity=velocity, log_volume=leaving.log_volume)
     # A path through a place without a density cannot be used, whatever its end.
     return point, slope, arrival.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE)
 

@@ -2,7 +2,7 @@
 
 from mongepatch.integrators import Failure
 from mongepatch.kernels.algorithm import Algorithm, State
-from mongepatch.kernels.base import Info, Kernel, Setup, SteppedKernel, draw, drawn
+from mongepatch.kernels.base import Info, Kernel, Setup, SteppedKernel, check_motion, draw, drawn
 from mongepatch.kernels.explicit_rmhmc import ExplicitRMHMC, explicit_rmhmc
 from mongepatch.kernels.lmc import LMC, lmc
 from mongepatch.kernels.mmala import MMALA, mmala
@@ -20,6 +20,7 @@ __all__ = [
     "Setup",
     "State",
     "SteppedKernel",
+    "check_motion",
     "draw",
     "drawn",
     "explicit_rmhmc",

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from mongepatch._pytree import is_concrete
 from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Scalars, Vector
 from mongepatch.errors import LogDensityError, MetricError
-from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Info, Kernel, Setup, draw
+from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Info, Kernel, Setup, check_motion, draw
 from mongepatch.metrics import Metric, check_metric, fitted
 from mongepatch.program import check_density
 from mongepatch.targets import Target
@@ -68,6 +68,7 @@ def algorithm(
     positive_number("divergence_threshold", divergence_threshold)
     kernel.check(trajectory)
     check_metric(metric)
+    check_motion(kernel, metric)
 
     def flat_density(layout: Layout) -> Callable[[Vector], Scalar]:
         return lambda x: logdensity(layout.tree(x))

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 
 from mongepatch._typing import Count, Flag, LogDensity, PRNGKey, Scalar, ScalarLike
 from mongepatch.errors import SettingError
-from mongepatch.integrators import Failure
+from mongepatch.integrators import Failure, Lagrangian
 from mongepatch.metrics import Metric, hamiltonian
 from mongepatch.trajectories import Trajectory, Transition, check_trajectory
 
@@ -139,3 +139,13 @@ def check_needs_trajectory(name: str, trajectory: Trajectory | None) -> None:
     if trajectory is None:
         raise SettingError(f'The kernel "{name}" needs a trajectory, such as trajectory=mp.Static(20).')
     check_trajectory(trajectory)
+
+
+def check_motion(kernel: Kernel, metric: Metric) -> None:
+    """Raise unless the kernel follows the motion of a metric between kicks, where that is no straight line."""
+    follows = isinstance(getattr(kernel, "integrator", None), Lagrangian)
+    if getattr(metric, "center", None) is not None and not follows:
+        raise SettingError(
+            f'The kernel "{kernel.name}" does not turn positions around a center, only "lmc" does: leave center out of '
+            'mp.Euclidean, or give kernel="lmc".'
+        )

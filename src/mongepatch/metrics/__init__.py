@@ -1,6 +1,18 @@
 """Metrics: how a sampler measures distance, one short file each."""
 
-from mongepatch.metrics.base import Bend, Cost, Metric, Point, Slope, check_metric, energy, fitted, hamiltonian
+from mongepatch.metrics.base import (
+    Bend,
+    Cost,
+    DriftingMetric,
+    Metric,
+    Point,
+    Slope,
+    check_metric,
+    drift,
+    energy,
+    fitted,
+    hamiltonian,
+)
 from mongepatch.metrics.dense import Dense
 from mongepatch.metrics.euclidean import Euclidean
 from mongepatch.metrics.fisher import Fisher, GaussNewtonFisher
@@ -12,6 +24,7 @@ __all__ = [
     "Bend",
     "Cost",
     "Dense",
+    "DriftingMetric",
     "Euclidean",
     "Fisher",
     "GaussNewtonFisher",
@@ -22,6 +35,7 @@ __all__ = [
     "Slope",
     "SoftAbs",
     "check_metric",
+    "drift",
     "energy",
     "fitted",
     "hamiltonian",

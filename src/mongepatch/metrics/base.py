@@ -107,6 +107,21 @@ class Metric(Protocol):
         """The rate of change of momentum, −∂/∂x of the Hamiltonian: ∇ℓ − ½∇ log det G + ½∇(vᵀGv) at fixed v."""
 
 
+@runtime_checkable
+class DriftingMetric(Metric, Protocol):
+    """A metric in which a position does not move in a straight line between kicks.
+
+    The kicks of such a metric make up for it: with them, steps approach the same motion. A metric without `drift` moves
+    x to x + εv.
+    """
+
+    def drift(self, point: Any, velocity: Vector, length: ScalarLike) -> tuple[Vector, Vector]:
+        """The position and the velocity after a time `length`.
+
+        The drift from there with −`length` must lead back, and the volume of positions and velocities stay the same.
+        """
+
+
 _QUESTIONS = tuple(name for name in vars(Metric) if not name.startswith("_"))
 
 M = TypeVar("M", bound=Metric)
@@ -150,6 +165,13 @@ def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
 
     suited: M = jax.tree.map(suit, metric, is_leaf=is_function)
     return suited
+
+
+def drift(metric: Metric, point: Any, velocity: Vector, length: ScalarLike) -> tuple[Vector, Vector]:
+    """The position and the velocity after a time `length` without kicks."""
+    if isinstance(metric, DriftingMetric):
+        return metric.drift(point, velocity, length)
+    return point.position + length * velocity, velocity
 
 
 def kinetic(metric: Metric, point: Any, velocity: Vector, momentum: Vector | None = None) -> Scalar:

@@ -43,6 +43,10 @@ class Dynamics(NamedTuple):
         """The end of a trajectory of this many steps."""
         return self.integrator.run(self.logdensity, self.metric, start, self.step_size, num_steps)
 
+    def stretched(self, factor: ScalarLike) -> "Dynamics":
+        """The same with steps that are longer by a factor, which does not depend on where chains are."""
+        return self._replace(step_size=(factor * self.step_size).astype(self.step_size.dtype))
+
     def level(self, phase: Phase, momentum: Vector | None = None) -> Level:
         """How probable a phase is, with its momentum where that is known."""
         point, metric = phase.point, self.metric

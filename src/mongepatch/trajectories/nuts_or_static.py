@@ -46,6 +46,7 @@ class NUTSOrStatic:
     ) -> Transition:
         """A leaf of the tree around the start, or the end of a static trajectory."""
         steps = jnp.where(self.is_static, self.static.length(length_key), 0)
+        dynamics = dynamics.stretched(jnp.where(self.is_static, self.static.stretch(length_key), 1.0))
         builder = self.nuts.builder(dynamics, divergence_threshold)._replace(fixed_steps=steps)
         return grow(builder, self.nuts.max_depth, key, start)
 
