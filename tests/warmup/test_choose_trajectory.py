@@ -2,7 +2,6 @@
 
 import functools
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from mongepatch.chains import Tuning
 from mongepatch.chains.chunks import compiled_programs
 from mongepatch.metrics import Euclidean
 from mongepatch.trajectories import NUTS
-from mongepatch.warmup.choose_trajectory import _is_better, is_round, quarter_circle
+from mongepatch.warmup.choose_trajectory import _is_better, is_round
 from mongepatch.warmup.efficiency import Efficiency, Trial
 
 quiet = functools.partial(sample_quietly, progress=False)
@@ -46,8 +45,8 @@ def test_they_give_at_least_what_nuts_gives():
 
 
 def test_an_acceptance_rate_that_is_given_is_kept():
-    given, found = (quiet(normal, jnp.zeros(DIMENSION), draws=20, **to) for to in ({"target_acceptance": 0.6}, {}))
-    assert given["posterior"].attrs["step_size"] > 1.25 * found["posterior"].attrs["step_size"]
+    low, high = (quiet(normal, jnp.zeros(DIMENSION), draws=20, target_acceptance=rate) for rate in (0.6, 0.9))
+    assert low["posterior"].attrs["step_size"] > 1.25 * high["posterior"].attrs["step_size"]
 
 
 def rated(per_draw, least, per_gradient):
@@ -78,17 +77,6 @@ def test_a_density_is_round_where_trees_end_within_about_a_circle():
     assert not is_round(7.0, 0.001)  # M is of another scale
 
 
-@pytest.mark.parametrize("step_size", [0.01, 0.1, 0.3, 0.42, 0.5, 0.63, 0.8, 1.0])
-def test_a_quarter_of_a_circle_has_different_lengths_around_it(step_size):
-    static = quarter_circle(step_size)
-    keys = jax.random.split(jax.random.key(0), 200)
-    lengths = np.unique(jax.vmap(static.length)(keys))
-    angle = 2 * np.arcsin(min(step_size, 2) / 2)
-    assert len(lengths) >= 2
-    assert abs(lengths.mean() - 1.65 / angle) <= 0.5
-    assert np.ptp(lengths) <= max(2, 0.31 * lengths.mean())
-
-
 def test_static_trajectories_are_taken_where_coordinates_are_whitened():
     """By the program that made the trees: nothing else is compiled for them."""
     before = compiled_programs()
@@ -98,11 +86,6 @@ def test_static_trajectories_are_taken_where_coordinates_are_whitened():
     assert "whitened" in attrs["chosen"]
     assert attrs["trajectory"] == tree["tuning"].attrs["trajectory"] == "Static"
     assert f"static, up to {tree['tuning'].attrs['num_steps']} steps" in attrs["chosen"]
-    assert int(stats["n_steps"].max()) == tree["tuning"].attrs["num_steps"]
+    assert (stats["n_steps"] == tree["tuning"].attrs["num_steps"]).all()
     assert "tree_depth" not in stats
     assert "reached_max_treedepth" not in stats
-
-
-def test_the_number_of_steps_follows_the_last_step_size():
-    found = quiet(normal, jnp.zeros(DIMENSION), draws=10)["tuning"]
-    assert found.attrs["num_steps"] == int(quarter_circle(float(found["step_size"])).num_steps)

@@ -73,7 +73,7 @@ def test_any_number_of_draws_needs_one_program(compiled_programs):
     precision = np.array([9.0, 4.0, 0.5])
     draws = np.random.default_rng(0).normal(size=(150, 3))
     density = trace_density(lambda x: -0.5 * (precision * x**2).sum(), jax.ShapeDtypeStruct((3,), draws.dtype))
-    base = LowRank.identity(3, 0)
-    fractions = [unstable_fraction(draws[:count], density, base, 1.0) for count in (1, 7, 64, 65, 150)]
+    metric = mp.Euclidean(LowRank.identity(3, 0))
+    fractions = [unstable_fraction(draws[:count], density, metric, 1.0) for count in (1, 7, 64, 65, 150)]
     assert fractions == [1.0] * 5
     assert sum("_spectra" in name for name in compiled_programs) == 1

@@ -28,6 +28,10 @@ def whitened_condition(mass, sigma):
     return eigenvalues[-1] / eigenvalues[0]
 
 
+def base_of(*arguments):
+    return estimate(*arguments).inverse_mass
+
+
 def room(dimension, structure="auto"):
     return initial_inverse_mass(dimension, structure, from_variances=False)
 
@@ -63,7 +67,7 @@ def test_a_step_of_a_few_parameters_makes_one_product_with_a_low_rank():
 def test_low_rank_serves_the_monge_metric_like_the_matrix():
     sigma = covariance(3, 10.0)
     draws = RNG.multivariate_normal(np.zeros(3), sigma, size=(4, 500))
-    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(3), "dense")
+    mass = base_of(draws, -draws @ np.linalg.inv(sigma), room(3), "dense")
     paths = [
         mp.integrate(lambda x: -0.25 * (x**4).sum(), mp.Monge(0.7, base), jnp.ones(3), jnp.ones(3), 0.1, 5)
         for base in (mass, matrix(mass, 3))
@@ -76,20 +80,32 @@ def test_low_rank_serves_the_monge_metric_like_the_matrix():
 def test_a_normal_density_is_known_from_few_draws_anywhere(where):
     sigma = covariance(20, 1e4)
     draws = RNG.multivariate_normal(np.full(20, where), sigma / 100, size=(4, 40))  # a tenth of the spread
-    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(20), "auto")
+    mass = base_of(draws, -draws @ np.linalg.inv(sigma), room(20), "auto")
     assert whitened_condition(mass, sigma) < 3.0
     assert np.trace(matrix(mass, 20)) == pytest.approx(np.trace(sigma), rel=0.3)  # and no hundredth of it
+
+
+@pytest.mark.parametrize("structure", ["auto", "diagonal", "dense"])
+def test_the_center_of_a_normal_density_is_known_from_few_draws_anywhere(structure):
+    rng = np.random.default_rng(5)
+    center = np.array([3.0, -70.0, 0.1])
+    draws = rng.normal([10.0, 10.0, 10.0], [0.1, 5.0, 1.0], size=(4, 20, 3))  # far from it
+    precision = np.array([4.0, 0.01, 1.0])
+    found = estimate(draws, -(draws - center) * precision, room(3, structure), structure)
+    np.testing.assert_allclose(found.center, center, rtol=1e-2 if structure == "diagonal" else 2e-2)
+    still = np.ones((4, 20, 3))
+    assert estimate(still, still, room(3), "auto").center is None
 
 
 def test_structure_is_chosen_by_what_holds_on_other_draws():
     independent = RNG.standard_t(5, size=(4, 15, 60))
     slopes = -6 * independent / (5 + independent**2)
-    assert (np.asarray(estimate(independent, slopes, room(60), "auto").eigenvalues) == 1).all()
+    assert (np.asarray(base_of(independent, slopes, room(60), "auto").eigenvalues) == 1).all()
     sigma = covariance(60, 100.0)
     draws = RNG.multivariate_normal(np.zeros(60), sigma, size=(4, 200))
-    mass = estimate(draws, -draws @ np.linalg.inv(sigma), room(60), "auto")
+    mass = base_of(draws, -draws @ np.linalg.inv(sigma), room(60), "auto")
     assert (np.asarray(mass.eigenvalues) != 1).sum() == 60
-    assert (np.asarray(estimate(draws, -draws, room(60, "diagonal"), "diagonal").eigenvalues) == 1).all()
+    assert (np.asarray(base_of(draws, -draws, room(60, "diagonal"), "diagonal").eigenvalues) == 1).all()
 
 
 @pytest.mark.parametrize("draws", [3, 10, 30])
@@ -97,7 +113,7 @@ def test_structure_is_chosen_by_what_holds_on_other_draws():
 def test_few_draws_make_no_wild_metric(draws, dimension):
     values = RNG.standard_t(3, size=(4, draws, dimension))
     slopes = -4 * values / (3 + values**2)
-    eigenvalues = np.linalg.eigvalsh(matrix(estimate(values, slopes, room(dimension), "auto"), dimension))
+    eigenvalues = np.linalg.eigvalsh(matrix(base_of(values, slopes, room(dimension), "auto"), dimension))
     assert eigenvalues.min() > 1e-3
     assert eigenvalues.max() < 1e3
 
@@ -106,20 +122,20 @@ def test_a_visit_to_a_steep_corner_does_not_decide():
     draws = RNG.normal(size=(4, 250, 2))
     slopes = -draws.copy()
     slopes[0, :5] *= 1e4
-    np.testing.assert_allclose(matrix(estimate(draws, slopes, room(2), "auto"), 2), np.eye(2), atol=0.35)
+    np.testing.assert_allclose(matrix(base_of(draws, slopes, room(2), "auto"), 2), np.eye(2), atol=0.35)
 
 
 def test_chains_that_stand_still_or_break_teach_nothing():
     before = room(2)
     still = np.ones((4, 50, 2))
-    assert estimate(still, still, before, "auto") is before
-    assert estimate(np.full((4, 50, 2), np.nan), still, before, "auto") is before
+    assert base_of(still, still, before, "auto") is before
+    assert base_of(np.full((4, 50, 2), np.nan), still, before, "auto") is before
 
 
 def test_a_chain_that_stands_still_for_most_of_its_draws():
     draws = RNG.normal(size=(1, 30, 2))
     draws[0, 5:25] = draws[0, 5]
-    mass = estimate(draws, -draws, room(2), "auto")
+    mass = base_of(draws, -draws, room(2), "auto")
     assert np.linalg.eigvalsh(matrix(mass, 2)).min() > 0.01
 
 
@@ -127,14 +143,14 @@ def test_a_chain_that_stands_still_for_most_of_its_draws():
 def test_a_gradient_that_does_not_vary_leaves_its_scale(structure):
     draws = RNG.normal(size=(4, 20, 2))
     slopes = np.stack([-draws[..., 0] / 4, -np.ones((4, 20))], axis=-1)
-    mass = estimate(draws, slopes, room(2, structure), structure)
+    mass = base_of(draws, slopes, room(2, structure), structure)
     np.testing.assert_allclose(np.asarray(mass.scale), [2.0, 1.0], rtol=0.1)
     assert np.isfinite(np.asarray(mass.eigenvalues)).all()
 
 
 def test_thinning_looks_at_every_chain():
     draws = np.zeros((16, 1000, 1)) + np.arange(16)[:, None, None] + 0.01 * RNG.normal(size=(16, 1000, 1))
-    mass = estimate(draws, -(draws - 7.5) / 21.0, room(1), "diagonal")
+    mass = base_of(draws, -(draws - 7.5) / 21.0, room(1), "diagonal")
     assert float(mass.scale[0]) == pytest.approx(21.0**0.5, rel=0.02)
 
 

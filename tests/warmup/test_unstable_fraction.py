@@ -36,16 +36,16 @@ def funnel_warmup(step_size, metric=None, kernel=None):
 def test_the_fraction_is_that_of_the_places_that_are_too_steep():
     """By the eigenvalues of all Hessians in the scale of M."""
     state = funnel_warmup(0.05)
-    rows, base = state.recent_positions(), state.tuning.metric.inverse_mass
+    rows, metric = state.recent_positions(), state.tuning.metric
     some = rows[np.linspace(0, len(rows) - 1, 256).astype(int)]
-    scale = np.sqrt(base.variance)
+    scale = np.sqrt(metric.inverse_mass.variance)
     hessians = jax.vmap(jax.hessian(state.runner.density))(some) * np.outer(scale, scale)
     largest = np.abs(np.linalg.eigvalsh(hessians)).max(axis=1)
     exact = np.mean(0.05 * np.sqrt(largest) > 2.0)
     assert 0.1 < exact < 0.5
-    assert unstable_fraction(rows, state.runner.density, base, 0.05) == pytest.approx(exact, abs=0.01)
+    assert unstable_fraction(rows, state.runner.density, metric, 0.05) == pytest.approx(exact, abs=0.01)
     assert recent_unstable_fraction(state) == pytest.approx(exact, abs=0.06)  # of fewer draws, with long gradients
-    other_scale = mp.Euclidean(1e-4 * base.variance)
+    other_scale = mp.Euclidean(1e-4 * metric.inverse_mass.variance)
     assert recent_unstable_fraction(funnel_warmup(5.0, other_scale)) == pytest.approx(exact, abs=0.06)
     assert recent_unstable_fraction(funnel_warmup(1e-5)) == 0.0
 

@@ -35,7 +35,7 @@ def deviation(tree):
 
 def test_nothing_has_to_be_set(automatic):
     assert deviation(automatic) < 4.0
-    assert 0.7 < float(automatic["sample_stats"]["acceptance_rate"].mean()) < 0.95
+    assert float(automatic["sample_stats"]["acceptance_rate"].mean()) > 0.99  # steps follow a normal density exactly
     attrs = automatic["posterior"].attrs
     assert attrs["chosen"].startswith("metric Euclidean: hardly any trajectory diverged in warm-up; trajectory ")
     assert attrs["metric"] == "Euclidean"

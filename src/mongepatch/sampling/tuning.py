@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 _BASES: tuple[Any, ...] = (Identity, Diagonal, Correlated, LowRank)
 _DIMS = {
     "position": ("chain", "parameter"),
+    "center": ("parameter",),
     "inverse_mass_variance": ("parameter",),
     "inverse_mass_covariance": ("parameter", "other_parameter"),
     "inverse_mass_factor": ("parameter", "other_parameter"),
@@ -67,6 +68,8 @@ def tuning_group(state: WarmupState, position: np.ndarray, layout: Layout, chose
     }
     if isinstance(metric, Monge | Patch):
         arrays["alpha"] = metric.alpha
+    if isinstance(metric, Euclidean) and metric.turns:
+        arrays |= {"center": metric.center, "frequency": metric.frequency}
     base: Any = getattr(metric, "inverse_mass", None)
     if isinstance(base, _BASES):
         attrs["inverse_mass"] = type(base).__name__
@@ -89,7 +92,8 @@ def _trajectory_attributes(trajectory: Any) -> dict[str, Any]:
     if isinstance(trajectory, NUTS):
         return {"trajectory": "NUTS", "max_depth": trajectory.max_depth, "u_turn": trajectory.u_turn}
     if isinstance(trajectory, Static):
-        return {"trajectory": "Static", "num_steps": int(trajectory.num_steps), "jitter": float(trajectory.jitter)}
+        numbers = {name: float(getattr(trajectory, name)) for name in ("jitter", "step_size_jitter")}
+        return {"trajectory": "Static", "num_steps": int(trajectory.num_steps), **numbers}
     return {"trajectory": "none" if trajectory is None else type(trajectory).__name__}
 
 
@@ -215,7 +219,8 @@ class FoundTuning(NamedTuple):
         if name == "Monge":
             return Monge(alpha, base)
         if name == "Euclidean":
-            return Euclidean(base)
+            center = self._array("center") if "center" in self.group else None
+            return Euclidean(base, center, self._found("frequency"))
         raise SettingError(
             f"tuning was found for a metric of the class {name}, whose functions a result does not hold: give metric, "
             "and residuals where they were given."
@@ -229,7 +234,8 @@ class FoundTuning(NamedTuple):
         if attrs["trajectory"] == "NUTS":
             return NUTS(int(attrs["max_depth"]), str(attrs["u_turn"]))  # type: ignore[arg-type]
         if attrs["trajectory"] == "Static":
-            return Static(int(attrs["num_steps"]), float(attrs["jitter"]))
+            jitters = (float(attrs.get(name, 0.0)) for name in ("jitter", "step_size_jitter"))
+            return Static(int(attrs["num_steps"]), *jitters)
         return None if attrs["trajectory"] == "none" else given
 
     def _completed(self, metric: Metric) -> Metric:

@@ -221,7 +221,7 @@ def _try_patch(state: WarmupState, to_find: ToFind, euclidean_trial: TrialStatis
     state.finish_step_size()
     patch_trial = run_trial(state, euclidean_trial.record.position.shape[1])
     positions = in_coordinates(state.recent_positions(), density)
-    unstable = unstable_fraction(positions, density, euclidean.inverse_mass, step_size)
+    unstable = unstable_fraction(positions, density, euclidean, step_size)
     if unstable > MAX_UNSTABLE_FRACTION:
         return f"metric Patch: {unstable:.1%} of the draws lie where the density is too steep for a constant metric"
     if euclidean_trial.diverges and patch_trial.diverging_fraction < euclidean_trial.diverging_fraction:

@@ -12,13 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from mongepatch.chains import Tuning
-from mongepatch.metrics import Euclidean
-from mongepatch.trajectories import NUTSOrStatic, Static, in_use
+from mongepatch.trajectories import Static, in_use
 from mongepatch.warmup.efficiency import Trial, TrialStatistics, hill_climb, try_tuning
 from mongepatch.warmup.options import ToFind, policy_of
+from mongepatch.warmup.quarter_circle import try_quarter_circle, turn_by_a_quarter, with_static
 from mongepatch.warmup.state import WarmupState
 
 _MAX_TRIALS = 3
@@ -31,11 +28,6 @@ has the fewest, whose estimate errs most, and by themselves. Trials of good ones
 means than it needs."""
 _STATIC_STEP = 0.75
 """A guess of ε of static trajectories relative to that of NUTS: they adapt to a higher acceptance rate."""
-_ANGLE, _JITTER = 1.65, 0.15
-"""By how much static trajectories turn x and velocity on average, and the largest difference from that, relative to it.
-A little more than a quarter of a circle is better where some direction is wider than M says."""
-_MOST_STEPS = 512
-"""The longest of them, on average: an ε that asks for more suits no M of this density."""
 _SMALLEST_TREE, _LARGEST_TREE = 1.5, 8.0
 """Steps of NUTS times ε, on average, between which M suits the density: trees end between half a circle and a whole
 one. Where M is of another scale, or trees are cut, they are no measure of it."""
@@ -56,7 +48,7 @@ class TrajectoryChoice(NamedTuple):
     def settle(self, state: WarmupState) -> str:
         """Give static trajectories their length, now that ε is found; say what was chosen."""
         if self.is_quarter_circle:
-            _turn_by_a_quarter(state)
+            turn_by_a_quarter(state)
         trajectory: Any = in_use(state.tuning.trajectory)
         is_static = isinstance(trajectory, Static)
         name = f"trajectory static, up to {int(trajectory.num_steps)} steps" if is_static else "trajectory NUTS"
@@ -100,11 +92,11 @@ def _compare_with_static(
         longest: a guess of the longest static trajectory, in steps; None for a quarter of a circle.
         draws: of the trials of static trajectories.
     """
-    rival = Trial(state.tuning, state.step_size, seen.efficiency)
+    rival = Trial(state.tuning, state.step_size, seen.internal_efficiency)
     acceptance = state.target_acceptance
     state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
     if longest is None:
-        best = _try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws)
+        best = try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws)
     else:
         best = _best_length(state, longest, draws, _per_draw)
     if not _is_better(best, rival):
@@ -123,37 +115,6 @@ def _is_better(trial: Trial, rival: Trial) -> bool:
         and trial.efficiency.least_per_draw >= _MIN_LEAST_RATIO * rival.efficiency.least_per_draw
         and trial.efficiency.ess_per_gradient > _STATIC_GAIN * rival.efficiency.ess_per_gradient
     )
-
-
-def _try_quarter_circle(state: WarmupState, step_size: float, draws: int) -> Trial:
-    """Try static trajectories of a quarter of a circle, with a guess of ε to begin with."""
-    return try_tuning(state, _with_static(state.tuning, quarter_circle(step_size)), draws, settle=_turn_by_a_quarter)
-
-
-def _turn_by_a_quarter(state: WarmupState) -> None:
-    """Give static trajectories the number of steps that is a quarter of a circle at the present ε."""
-    state.tuning = _with_static(state.tuning, quarter_circle(state.step_size))
-
-
-def _with_static(tuning: Tuning, static: Static) -> Tuning:
-    """Tuning parameters with static trajectories, by the program that is there already where that costs as little."""
-    both: Any = tuning.trajectory
-    is_one_program = isinstance(both, NUTSOrStatic) and isinstance(tuning.metric, Euclidean)
-    return tuning._replace(trajectory=both.with_static(static) if is_one_program else static)
-
-
-def quarter_circle(step_size: float) -> Static:
-    """Static trajectories of about a quarter of a circle, on average.
-
-    In a normal density with M its precision, a step turns x and velocity by 2 asin(ε/2).
-    """
-    mean = min(_ANGLE / (2.0 * np.arcsin(min(step_size, 2.0) / 2.0)), _MOST_STEPS)
-    both = max(round(2.0 * mean), 2)  # the fewest steps and the most, added up
-    apart = max(round(2.0 * _JITTER * mean), 1)
-    if (both - apart) % 2:
-        apart += 1 if apart == 1 else -1
-    longest, shortest = (both + apart) // 2, max((both - apart) // 2, 1)
-    return Static(longest, 1.0 - shortest / longest)
 
 
 def _best_length(state: WarmupState, longest: float, draws: int, score: Callable[[Trial, int], float]) -> Trial:
@@ -175,7 +136,7 @@ def _per_gradient(trial: Trial, guess: int) -> float:
 
 def _try_length(state: WarmupState, longest: int, draws: int) -> Trial:
     static = Static(longest, policy_of(state.tuning.metric).jitter)
-    return try_tuning(state, _with_static(state.tuning, static), draws)
+    return try_tuning(state, with_static(state.tuning, static), draws)
 
 
 def _nearest(lengths: Sequence[int], wanted: float) -> int:

@@ -1,8 +1,8 @@
 """Curvature of the density at draws, in the scale of M: how large it is, how it varies, and whether steps are stable.
 
-A leapfrog step is unstable where ε√λ > 2, with λ the largest curvature in the scale of M. Trajectories that enter such
-a place are mostly rejected, so that chains rarely visit it: the draws look fine, and what lies beyond is missing. The
-few draws in it tell.
+A leapfrog step is unstable where ε√λ > 2, with λ the largest curvature in the scale of M; where x and v turn between
+kicks, the limit is a little higher. Trajectories that enter such a place are mostly rejected, so that chains rarely
+visit it: the draws look fine, and what lies beyond is missing. The few draws in it tell.
 """
 
 from functools import partial
@@ -31,8 +31,6 @@ _NUM_DIRECTIONS, _NUM_ITERATIONS = 3, 20
 """Size and length of the orthogonal iteration."""
 _MAX_GRADIENT_RATIO = 10.0
 """Largest squared gradient, relative to the curvature, that counts in full."""
-_STABILITY_LIMIT = 2.0
-"""ε√λ from which leapfrog is unstable."""
 _LONG_GRADIENT = 2.0
 """How much larger than any of a normal density a squared gradient must be for the curvature there to be looked at."""
 _MAX_LONG_GRADIENTS = 64
@@ -88,12 +86,12 @@ def _second_derivative(density: LogDensity, position: Vector) -> Vector:
     return jax.jvp(jax.grad(density), (position,), (position,))[1]
 
 
-def unstable_fraction(positions: np.ndarray, density: LogDensity, base: InverseMass, step_size: float) -> float:
+def unstable_fraction(positions: np.ndarray, density: LogDensity, metric: Euclidean, step_size: float) -> float:
     """The fraction of these draws [number, dimension] at which steps of this size in a constant metric are unstable."""
     if not twice_differentiable(density, positions[0]):
         return 0.0
-    largest = _spectra_at(_thinned(positions), density, base)[0][:, 0]
-    return float(np.mean(step_size * np.sqrt(largest) > _STABILITY_LIMIT))
+    largest = _spectra_at(_thinned(positions), density, metric.inverse_mass)[0][:, 0]
+    return float(np.mean(largest > metric.stable_curvature(step_size)))
 
 
 def recent_unstable_fraction(state: WarmupState) -> float:
@@ -110,7 +108,7 @@ def recent_unstable_fraction(state: WarmupState) -> float:
         return 0.0
     rows = state.recent_positions()[long]
     some = rows[:: -(-len(rows) // _MAX_LONG_GRADIENTS)]
-    fraction = unstable_fraction(some, state.runner.density, metric.inverse_mass, state.step_size)
+    fraction = unstable_fraction(some, state.runner.density, metric, state.step_size)
     return float(long.mean() * fraction)
 
 

@@ -61,6 +61,7 @@ class Trial(NamedTuple):
     tuning: Tuning
     step_size: float
     efficiency: Efficiency
+    """In the coordinates that chains move in."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,11 @@ class TrialStatistics:
         """Effective draws for their cost."""
         return efficiency_of(self.record)
 
+    @cached_property
+    def internal_efficiency(self) -> "Efficiency":
+        """The same in the coordinates that chains move in."""
+        return internal_efficiency_of(self.record)
+
     @property
     def ess_per_second(self) -> float:
         """Effective draws per second; 0 where there are too few to tell."""
@@ -113,20 +119,31 @@ def run_trial(state: WarmupState, draws: int) -> TrialStatistics:
 
 
 def try_tuning(
-    state: WarmupState, tuning: Tuning, draws: int, settle: Callable[[WarmupState], None] | None = None
+    state: WarmupState,
+    tuning: Tuning,
+    draws: int,
+    settle: Callable[[WarmupState], None] | None = None,
+    step_size: float | None = None,
 ) -> Trial:
     """Try tuning parameters for a number of draws, at least 2: adapt their step size, then measure.
 
-    `settle` changes what depends on the step size, once that is found.
+    Args:
+        state: of warm-up.
+        tuning: what is tried.
+        draws: of each chain.
+        settle: changes what depends on the first draws, such as the step size that was found.
+        step_size: one that is held, rather than adapted.
     """
     search = max(1, round(SEARCH_FRACTION * draws))
     state.change(tuning)
+    if step_size is not None:
+        state.hold_step_size(step_size)
     state.run(search)
     state.finish_step_size()
     if settle is not None:
         settle(state)
     record = state.run(max(1, draws - search))
-    return Trial(state.tuning, state.step_size, efficiency_of(record))
+    return Trial(state.tuning, state.step_size, internal_efficiency_of(record))
 
 
 def smallest_bfmi(energy: np.ndarray) -> float:
@@ -138,12 +155,25 @@ def smallest_bfmi(energy: np.ndarray) -> float:
 
 
 def efficiency_of(record: Record) -> Efficiency:
-    """Effective draws for their cost, of parameters and their squares."""
-    chains, draws, _ = record.position.shape
-    total = chains * draws
-    sizes = np.minimum(effective_sizes(_some_parameters(record), "mean", squares=True), total)
+    """Effective draws for their cost, of the model's parameters and their squares."""
+    return _efficiency(record.position, record)
+
+
+def internal_efficiency_of(record: Record) -> Efficiency:
+    """The same in the coordinates that chains move in, for comparisons of trajectories.
+
+    They are nearly normal, so that a short run tells more: squares of parameters with long tails hang on a few draws.
+    """
+    return efficiency_of(record) if record.internal is None else _efficiency(record.internal, record)
+
+
+def _efficiency(positions: np.ndarray, record: Record) -> Efficiency:
+    """Effective draws of positions [chain, draw, parameter], of all chains or of some, for the cost of a record."""
+    chains, draws = record.position.shape[:2]
+    total = len(positions) * draws
+    sizes = np.minimum(effective_sizes(_some_parameters(positions), "mean", squares=True), total) / total
     least, quarter = float(sizes.min()), float(np.quantile(sizes, 0.25))
-    return Efficiency(_per_gradient(least, record), quarter / total, least / total)
+    return Efficiency(_per_gradient(least * chains * draws, record), quarter, least)
 
 
 def _per_gradient(size: float, record: Record) -> float:
@@ -156,8 +186,8 @@ def _per_gradient(size: float, record: Record) -> float:
     return float(size / (chains * waited_for))
 
 
-def _some_parameters(record: Record) -> np.ndarray:
-    return record.position[..., :: -(-record.position.shape[-1] // _MAX_PARAMETERS)]
+def _some_parameters(positions: np.ndarray) -> np.ndarray:
+    return positions[..., :: -(-positions.shape[-1] // _MAX_PARAMETERS)]
 
 
 def hill_climb(

@@ -8,6 +8,7 @@ A patch has another base. Its residuals stiffen whatever is stiff, and M is for 
 say little: 1/variance there. Gradients would take the steepest corner for the scale of everything.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -37,19 +38,26 @@ _MAX_SCALE_CHANGE = 1e10
 
 
 def initial_inverse_mass(dimension: int, structure: Structure, *, from_variances: bool) -> Diagonal | LowRank:
-    """M = I, in the form that estimates of this structure take: see `estimate_inverse_mass`."""
+    """M = I, in the form that estimates of this structure take: see `estimated`."""
     if from_variances and structure in ("auto", "diagonal"):
         return Diagonal(on_device(np.ones(dimension), jnp.result_type(float)))
     return LowRank.identity(dimension, _capacity(dimension, structure))
 
 
-def estimate_inverse_mass(record: Record, before: Any, structure: Structure) -> Any:
-    """M⁻¹ from a window's draws: variances where it is kept as a diagonal, else from draws and gradients."""
+def estimated(metric: Any, record: Record, structure: Structure) -> Any:
+    """The metric with M⁻¹ from a window's draws, and with their center where it has one.
+
+    M⁻¹ is their variances where it is kept as a diagonal, else from draws and gradients.
+    """
     assert record.internal is not None  # windows of warm-up have both
     assert record.gradient is not None
-    if isinstance(before, Diagonal):
-        return variances(record.internal.reshape(-1, record.internal.shape[-1]), before)
-    return estimate(record.internal, record.gradient, before, structure)
+    if isinstance(metric.inverse_mass, Diagonal):
+        rows = record.internal.reshape(-1, record.internal.shape[-1])
+        return replace(metric, inverse_mass=variances(rows, metric.inverse_mass))
+    found = estimate(record.internal, record.gradient, metric.inverse_mass, structure)
+    if found.center is None or getattr(metric, "center", None) is None:
+        return replace(metric, inverse_mass=found.inverse_mass)
+    return replace(metric, inverse_mass=found.inverse_mass, center=on_device(found.center, metric.center.dtype))
 
 
 def variances(rows: np.ndarray, before: Diagonal) -> Diagonal:
@@ -99,10 +107,18 @@ class MassEstimate(NamedTuple):
         return scaled
 
 
-def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structure: Structure) -> LowRank:
-    """M⁻¹ from draws and gradients [chain, draw, dimension], pooled over chains; as before, where they say nothing.
+class Base(NamedTuple):
+    """M⁻¹, and where the density is highest; None where draws say nothing of it."""
 
-    With "auto", diagonal, low-rank and dense estimates from the first half of the draws are measured on the second.
+    inverse_mass: LowRank
+    center: np.ndarray | None = None
+
+
+def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structure: Structure) -> Base:
+    """M⁻¹ and the center from draws and gradients [chain, draw, dimension], pooled over chains.
+
+    Where they say nothing, M⁻¹ is as before. With "auto", diagonal, low-rank and dense estimates from the first half of
+    the draws are measured on the second.
     """
     dimension, most = before.directions.shape
     most_rows = _MAX_ROWS_DENSE if most in (0, dimension) else _MAX_ROWS_LOW_RANK
@@ -110,16 +126,17 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     usable = np.isfinite(rows).all(axis=1) & np.isfinite(slopes).all(axis=1)
     rows, slopes = rows[usable], slopes[usable]
     if len(rows) < MIN_ROWS or not (np.ptp(rows, axis=0) > 0).all():
-        return before
+        return Base(before)
     scale_before = np.asarray(before.scale, np.float64)
     rank = most if structure != "auto" else _best_rank(rows, slopes, most, scale_before)
     found = fit(rows, slopes, scale_before, rank)
     if not all(np.isfinite(part).all() for part in found) or not (found.eigenvalues > 0).all():
-        return before
+        return Base(before)
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
     dtype = before.scale.dtype
-    return LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
+    base = LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
+    return Base(base, found.center)
 
 
 def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> MassEstimate:

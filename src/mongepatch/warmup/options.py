@@ -4,6 +4,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
+import jax.numpy as jnp
+import numpy as np
+
+from mongepatch._arrays import on_device
 from mongepatch._auto import ToBeFound
 from mongepatch._keywords import did_you_mean
 from mongepatch._typing import AnyVector, Vector
@@ -11,7 +15,7 @@ from mongepatch.chains import Tuning
 from mongepatch.coordinates import Whitening
 from mongepatch.errors import MetricError, SettingError
 from mongepatch.integrators import Scheme
-from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel
+from mongepatch.kernels import LMC, MMALA, RMHMC, ExplicitRMHMC, Kernel, check_motion
 from mongepatch.kernels.trajectory_kernel import TrajectoryKernel
 from mongepatch.metrics import Euclidean, Metric, Monge, Patch
 from mongepatch.metrics.inverse_mass import Structure
@@ -153,11 +157,14 @@ def parse_tuning(
     """
     choose = isinstance(metric, str) and metric == "auto"
     named = _metric_of_name(metric, residuals) if isinstance(metric, str) else metric
+    check_motion(kernel, named)
     first_metric, structure, alpha = _begin_metric(named, dimension)
     first_trajectory, length = _begin_trajectory(trajectory, kernel, policy_of(first_metric))
     changes_alone = in_lockstep and isinstance(kernel, TrajectoryKernel) and isinstance(first_metric, Euclidean)
     if length and changes_alone and isinstance(first_trajectory, NUTS):
         first_trajectory = NUTSOrStatic.trees(first_trajectory)
+        if structure is not None and isinstance(kernel, LMC) and isinstance(first_metric, Euclidean):
+            first_metric = _with_room_for_center(first_metric, dimension)
     return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals, whitening)
 
 
@@ -190,6 +197,13 @@ def _begin_metric(metric: Any, dimension: int) -> tuple[Metric, Structure | None
     structure: Any = base.choice
     identity = initial_inverse_mass(dimension, structure, from_variances=policy_of(metric).base_from_variances)
     return replace(metric, inverse_mass=identity), structure, alpha
+
+
+def _with_room_for_center(metric: Euclidean, dimension: int) -> Euclidean:
+    """Leapfrog steps, by a program that can also turn x and v around a center, which is to be found with M."""
+    if metric.center is not None:
+        return metric
+    return replace(metric, center=on_device(np.zeros(dimension), jnp.result_type(float)), frequency=on_device(0.0))
 
 
 def _begin_trajectory(trajectory: Any, kernel: Kernel, policy: Policy) -> tuple[Trajectory | None, bool]:

@@ -1,12 +1,11 @@
 """When what is learnt: the draws of a warm-up are cut into windows, at whose ends M is estimated."""
 
-from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from mongepatch.chains import Record
 from mongepatch.coordinates import MappedDensity
 from mongepatch.warmup.coordinates import adapt_coordinates
-from mongepatch.warmup.inverse_mass import estimate_inverse_mass
+from mongepatch.warmup.inverse_mass import estimated
 from mongepatch.warmup.maps import adapt_maps
 from mongepatch.warmup.options import ToFind
 from mongepatch.warmup.state import WarmupState
@@ -65,9 +64,7 @@ def adapt_step_size_and_mass(state: WarmupState, to_find: ToFind, draws: int, fi
         elif window.learns and isinstance(state.runner.density, MappedDensity) and not state.is_transient:
             record = adapt_maps(state, record)
         if window.learns and structure is not None:
-            metric: Any = state.tuning.metric  # one with a base, or nothing would be to be found about it
-            base = estimate_inverse_mass(record, metric.inverse_mass, structure)
-            state.change(state.tuning._replace(metric=replace(metric, inverse_mass=base)))
+            state.change(state.tuning._replace(metric=estimated(state.tuning.metric, record, structure)))
     state.end_transient()
 
 

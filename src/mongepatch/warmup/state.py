@@ -21,6 +21,7 @@ from mongepatch.warmup.step_size import (
     find_leapfrog_step_size,
     find_reasonable_step_size,
     initial_policy,
+    longest_step,
 )
 from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_limit, with_full_depth
 
@@ -63,7 +64,7 @@ class WarmupState:
         """Gradient-equivalents so far, of all chains."""
         self._key, self._searches = key, 0
         self._model_positions = np.asarray(points.position)
-        self._keeps_all, self._fixed_acceptance, self._transient = keep, fixed_acceptance, True
+        self._keeps_all, self._fixed_acceptance, self._transient, self._holds = keep, fixed_acceptance, True, False
         self._limits_depth = limits_depth(tuning.trajectory, runner.density, len(points.logdensity))
         self._limit_depth(None)
 
@@ -146,6 +147,11 @@ class WarmupState:
         """Whether the user has given it."""
         return isinstance(self.policy, FixedStepSize)
 
+    @property
+    def has_given_acceptance(self) -> bool:
+        """Whether the user has given ε, or the acceptance rate that it is adapted to."""
+        return self.has_fixed_step_size or self._fixed_acceptance
+
     def recent_positions(self) -> np.ndarray:
         """Positions of the last runs, in the coordinates that chains move in: a row for each draw of each chain."""
         return _rows([record.internal for record in self.records])
@@ -161,7 +167,8 @@ class WarmupState:
     def change(self, tuning: Tuning, step_size: float | None = None) -> None:
         """Go on with other tuning parameters, and adapt the step size around one that is given, or the last.
 
-        Where the base metric has changed, a step has another length: a reasonable one is then searched for.
+        Where the base metric has changed, a step has another length: a reasonable one is then searched for. A step size
+        that is held stays, unless another is given.
         """
         before = self.tuning.metric
         tuning = tuning._replace(divergence_threshold=self.tuning.divergence_threshold)
@@ -171,8 +178,9 @@ class WarmupState:
             tuning = tuning._replace(metric=fitted(tuning.metric, position))
             self.points = points_at(self.points.position, self.runner.density, tuning.metric)
         self.tuning = tuning
-        if self.has_fixed_step_size:
+        if self.has_fixed_step_size or (self._holds and step_size is None):
             return
+        self._holds = False
         if step_size is None:
             # The M of many chains is nearly right once they have left their initial points, and so is ε.
             searches = new_base and (self._transient or not self.has_many_chains)
@@ -202,7 +210,7 @@ class WarmupState:
 
     def may_shorten_steps(self, acceptance: float) -> bool:
         """Whether a target acceptance rate of this much would do so: not where the user has given one, or ε."""
-        return not (self._fixed_acceptance or self.has_fixed_step_size) and acceptance > self.target_acceptance
+        return not self.has_given_acceptance and acceptance > self.target_acceptance
 
     def set_target_acceptance(self, acceptance: float) -> None:
         """Adapt to another acceptance rate from now on, unless the user has given one."""
@@ -224,6 +232,16 @@ class WarmupState:
         if isinstance(self.policy, DualAveraging):
             self.policy = self.policy.finished()
 
+    def end_with_step_size(self, step_size: float) -> None:
+        """End the adaptation of the step size with this one."""
+        self._adapt_around(step_size)
+        self.finish_step_size()
+
+    def hold_step_size(self, step_size: float) -> None:
+        """The same for good: it is not adapted again until `change` is given another."""
+        self.end_with_step_size(step_size)
+        self._holds = True
+
     def end_depth_limit(self) -> None:
         """Let trees be as deep as the user allows."""
         if self._limits_depth:
@@ -237,7 +255,12 @@ class WarmupState:
     def _adapt_around(self, step_size: Any) -> None:
         values = self.points.logdensity
         self.policy = DualAveraging.around(
-            step_size, self.target_acceptance, values.size, values.dtype, watch_worst=self._transient
+            step_size,
+            self.target_acceptance,
+            values.size,
+            values.dtype,
+            watch_worst=self._transient,
+            longest=longest_step(self.tuning),
         )
 
     def _reasonable_step_size(self, guess: Any) -> Any:

@@ -13,16 +13,19 @@ from mongepatch._extras import require
 from mongepatch._pytree import pytree
 from mongepatch._random import normal_vector
 from mongepatch._typing import Flag, LogDensity, PerPosition, Positions, PRNGKey, Scalar
-from mongepatch.chains import points_at
+from mongepatch.chains import Tuning, points_at
 from mongepatch.kernels import Kernel, Setup
 from mongepatch.metrics import Euclidean, Metric
 from mongepatch.metrics.inverse_mass import InverseMass
 from mongepatch.program import jit
-from mongepatch.trajectories import Static
+from mongepatch.trajectories import Static, in_use
 
 _MOST_DOUBLINGS = 40
 """How often the first guess is doubled or halved at most: on a flat density it would grow without end."""
 _LARGEST_GUESS = 2.0**20
+ANGLE = 1.65
+"""By how much a static trajectory should turn x and v: about a quarter of a circle, after which draws are independent.
+A little more is better where some direction is wider than M says."""
 _SMOOTHING = 0.8
 """Weight of the past in the moving average of a chain's acceptance rate."""
 
@@ -55,19 +58,29 @@ class DualAveraging:
     """Whether a chain that accepts too little shortens the steps of all, so that none is stuck where it starts."""
     recent: jax.Array
     """Moving average of the acceptance rate of every chain."""
+    longest: Scalar
+    """The longest step: the energy error of steps that turn x and v need not grow with ε."""
 
     @classmethod
     def around(
-        cls, step_size: Any, target: Any, chains: int, dtype: Any, *, watch_worst: bool = False
+        cls,
+        step_size: Any,
+        target: Any,
+        chains: int,
+        dtype: Any,
+        *,
+        watch_worst: bool = False,
+        longest: float = np.inf,
     ) -> "DualAveraging":
         """Begin to adapt around a guess.
 
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not. Without an
         update the average is the guess, where BlackJAX's is 1.
         """
-        search = _begin_search(on_device(step_size, dtype))
+        search = _begin_search(on_device(np.minimum(step_size, longest), dtype))
         recent = on_device(np.full(chains, target), dtype)
-        return cls(search, on_device(target, dtype), on_device(True), on_device(watch_worst), recent)
+        flags = on_device(True), on_device(watch_worst)
+        return cls(search, on_device(target, dtype), *flags, recent, on_device(longest, dtype))
 
     @property
     def step_size(self) -> Scalar:
@@ -88,12 +101,26 @@ class DualAveraging:
         mean = acceptance.mean()
         error = self.target - jnp.where(self.watch_worst, jnp.minimum(mean, 2 * recent.min()), mean)
         found = jax.tree.map(lambda new, old: new.astype(old.dtype), update(self.search, error), self.search)
+        most = jnp.log(self.longest)
+        found = found._replace(log_x=jnp.minimum(found.log_x, most), log_x_avg=jnp.minimum(found.log_x_avg, most))
         search = jax.tree.map(lambda new, old: jnp.where(self.active, new, old), found, self.search)
         return replace(self, search=search, recent=recent)
 
     def finished(self) -> "DualAveraging":
         """The average of the steps so far, which no longer changes."""
         return replace(self, search=self.search._replace(log_x=self.search.log_x_avg), active=on_device(False))
+
+
+def longest_step(tuning: Tuning) -> float:
+    """The longest ε that makes sense: a static trajectory of about a quarter of a circle where x and v turn, else any.
+
+    In a normal density every such step is accepted, and nothing else would end its growth.
+    """
+    metric, trajectory = tuning.metric, in_use(tuning.trajectory)
+    if not (isinstance(metric, Euclidean) and metric.turns):
+        return np.inf
+    steps = int(trajectory.num_steps) if isinstance(trajectory, Static) else 1
+    return ANGLE / (float(metric.frequency) * steps)
 
 
 def initial_policy(step_size: Any, acceptance: Any, chains: int, dtype: Any) -> FixedStepSize | DualAveraging:
