@@ -4,10 +4,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from helpers import sample_quietly
 
 import mongepatch as mp
 from mongepatch.metrics.low_rank import LowRank
-from mongepatch.warmup.inverse_mass import estimate, initial_inverse_mass
+from mongepatch.warmup import choose_metric
+from mongepatch.warmup.inverse_mass import estimate, initial_inverse_mass, is_nearly_normal
 
 RNG = np.random.default_rng(0)
 
@@ -162,3 +164,34 @@ def test_directions_are_limited_in_many_dimensions():
     assert capacity(100, "auto") == 100
     assert capacity(1000, "dense") == 1000
     assert capacity(5, "diagonal") == 0
+
+
+def test_a_density_is_nearly_normal_where_gradients_are_those_of_a_normal_one():
+    rng = np.random.default_rng(0)
+    sigma = covariance(5, 100.0)
+    precision, center = np.linalg.inv(sigma), np.arange(5.0)
+    draws = rng.multivariate_normal(center, sigma, size=600)
+    slopes = -(draws - center) @ precision
+    found = estimate(draws[None], slopes[None], room(5), "auto")
+    metric = mp.Euclidean(found.inverse_mass, found.center)
+    assert is_nearly_normal(metric, draws, slopes)
+    assert not is_nearly_normal(mp.Euclidean(found.inverse_mass, found.center + 10.0), draws, slopes)
+    stiff = slopes - 4.0 * np.where(draws > center + np.sqrt(np.diag(sigma)), (draws - center) / np.diag(sigma), 0.0)
+    assert not is_nearly_normal(metric, draws, stiff)  # a sixth of the draws, in each coordinate, lies in a steep place
+    for other in (mp.Euclidean(found.inverse_mass), mp.Euclidean(None, found.center), mp.Monge(1.0)):
+        assert not is_nearly_normal(other, draws, slopes)  # nothing is known
+
+
+def test_curvature_is_not_looked_at_where_a_density_is_nearly_normal(monkeypatch):
+    """Models with residuals look for steep places, unless gradients say that there are none."""
+    looked = []
+    real = choose_metric.curvature_of
+    monkeypatch.setattr(choose_metric, "curvature_of", lambda *a, **k: looked.append(1) or real(*a, **k))
+
+    def target(power):
+        return mp.Target.from_density(lambda x: -(x**power).sum(), jnp.ones(3)).with_residuals(lambda x: x)
+
+    for power, looks in ((2, False), (4, True)):
+        looked.clear()
+        sample_quietly(target(power), jnp.ones(3), warmup=300, draws=10, progress=False, whiten=False)
+        assert bool(looked) is looks

@@ -8,7 +8,15 @@ import pytest
 from mongepatch.chains import Record, Tuning
 from mongepatch.kernels import Info
 from mongepatch.metrics import Euclidean
-from mongepatch.warmup.efficiency import OVERHEAD, Efficiency, Trial, efficiency_of, hill_climb
+from mongepatch.warmup.efficiency import (
+    OVERHEAD,
+    Efficiency,
+    Trial,
+    TrialStatistics,
+    efficiency_of,
+    hill_climb,
+    internal_efficiency_of,
+)
 from mongepatch.warmup.schedule import windows
 
 
@@ -74,6 +82,28 @@ def test_many_chains_wait_for_the_one_with_the_most_steps_in_all():
     uneven = np.ones((128, 200), int)
     uneven[np.arange(128), np.arange(128)] = 201  # each chain waits for none of the others
     assert efficiency_of(record(values, uneven)).ess_per_gradient == pytest.approx(1 / (2 + OVERHEAD), rel=0.15)
+
+
+def test_trajectories_are_compared_in_the_coordinates_that_chains_move_in():
+    """Squares of the exponential of a normal variable hang on a few draws, those of the variable itself do not."""
+    internal = autoregressive(0.0, np.random.default_rng(3), shape=(4, 1000, 10))
+    moved = record(np.exp(3.0 * internal), 1)._replace(internal=internal)
+    assert internal_efficiency_of(moved).ess_per_draw > 0.7
+    assert TrialStatistics(moved, 1.0).internal_efficiency == internal_efficiency_of(moved)
+    assert TrialStatistics(moved, 1.0).efficiency == efficiency_of(moved) != internal_efficiency_of(moved)
+    some = moved._replace(internal=internal[::2])  # of many chains these are those of some
+    whole = internal_efficiency_of(moved).ess_per_gradient
+    assert internal_efficiency_of(some).ess_per_gradient == pytest.approx(whole, rel=0.3)
+    still = moved._replace(internal=None)
+    assert internal_efficiency_of(still) == efficiency_of(moved)
+
+
+def test_efficiencies_in_the_same_coordinates_are_computed_once(monkeypatch):
+    values = autoregressive(0.0, np.random.default_rng(4), shape=(4, 50, 2))
+    seen = TrialStatistics(record(values, 1)._replace(internal=values.copy()), 1.0)
+    found = seen.efficiency
+    monkeypatch.setattr("mongepatch.warmup.efficiency.effective_sizes", lambda *_, **__: pytest.fail("once more"))
+    assert seen.internal_efficiency is found
 
 
 def test_draws_that_do_not_move_have_no_efficiency():

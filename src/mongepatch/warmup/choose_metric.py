@@ -21,7 +21,7 @@ from mongepatch.warmup.curvature import (
     unstable_fraction,
 )
 from mongepatch.warmup.efficiency import MIN_BFMI, TrialStatistics, run_trial
-from mongepatch.warmup.inverse_mass import variances
+from mongepatch.warmup.inverse_mass import is_nearly_normal, variances
 from mongepatch.warmup.options import CAREFUL_ACCEPTANCE, ToFind, policy_of
 from mongepatch.warmup.schedule import adapt_step_size_and_mass
 from mongepatch.warmup.state import WarmupState
@@ -93,7 +93,7 @@ def _needs_care(state: WarmupState, seen: TrialStatistics, unstable: float) -> b
         return True
     metric: Any = state.tuning.metric
     rows, density = state.recent_positions(), state.runner.density
-    if not twice_differentiable(density, rows[0]):
+    if is_nearly_normal(metric, rows, state.recent_gradients()) or not twice_differentiable(density, rows[0]):
         return False
     some = curvature_of(rows, density, metric.inverse_mass, most=_FIRST_POINTS)
     if some.largest < _SOFT:

@@ -102,7 +102,9 @@ class TrialStatistics:
     @cached_property
     def internal_efficiency(self) -> "Efficiency":
         """The same in the coordinates that chains move in."""
-        return internal_efficiency_of(self.record)
+        record = self.record
+        same = record.internal is None or np.array_equal(record.internal, record.position)
+        return self.efficiency if same else internal_efficiency_of(record)
 
     @property
     def ess_per_second(self) -> float:

@@ -33,6 +33,10 @@ _PRIOR_ROWS_OF_VARIANCES = 5
 """How many draws the variances so far count for."""
 _OUTLIER_LENGTH = 3.0
 """Gradients of more than so many median lengths count less: one visit to a steep corner must not decide on M."""
+_NEARLY_ALL, _SMALL_MISFIT = 0.95, 1.5
+"""The fraction of draws at which a density may be called nearly normal, and the misfit up to which it is. A direction
+with five times the curvature that M says has more at its stiffest tenth of draws; models that need shorter steps there
+have 19 and more, regressions 0.5 to 0.9."""
 _MAX_SCALE_CHANGE = 1e10
 """Largest ratio of a scale to its value before."""
 
@@ -137,6 +141,22 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     dtype = before.scale.dtype
     base = LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
     return Base(base, found.center)
+
+
+def is_nearly_normal(metric: Any, rows: np.ndarray, slopes: np.ndarray) -> bool:
+    """Whether a density is like N(center, M⁻¹) of a metric at nearly all draws; False where that is not known.
+
+    Args:
+        metric: Euclidean, with a center, or any other.
+        rows: draws, [number, dimension].
+        slopes: gradients there.
+    """
+    base, center = getattr(metric, "inverse_mass", None), getattr(metric, "center", None)
+    if center is None or not isinstance(base, LowRank) or not len(rows):
+        return False
+    parts = (base.scale, base.directions, base.eigenvalues, center)
+    found = MassEstimate(*(np.asarray(part, np.float64) for part in parts))
+    return bool(np.quantile(found.misfits(rows, slopes), _NEARLY_ALL) < _SMALL_MISFIT)
 
 
 def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> MassEstimate:

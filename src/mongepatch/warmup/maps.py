@@ -24,8 +24,9 @@ _MIN_GAIN = 0.02
 """Log density of a draw that the map of a coordinate must add to that by a normal density. Half of it is the most that
 chance adds to a coordinate in 1000 normal draws; the logarithm of a Gamma variable adds 0.08 at shape 1, and 0.008 at
 shape 10."""
-_PLAINLY_NORMAL = 0.25
-"""How much of that third and fourth moments must promise for a coordinate to be looked at."""
+_PLAINLY_NORMAL, _BY_CHANCE = 0.25, 6.0
+"""How much of that third and fourth moments must promise for a coordinate to be looked at, and how many times as much
+as they promise by chance."""
 _MOST_MISFIT = 0.9
 """The misfit by maps relative to that without them, up to which they are kept. It is 0.1 where probabilities are near
 0, 0.6 with half-Cauchy scales, and above 1 along ridges, which maps of single coordinates bend."""
@@ -68,7 +69,8 @@ def choose_maps(draws: np.ndarray, gradients: np.ndarray, dtype: Any) -> OuterMa
     most = max(_FEW_DRAWS, min(_MANY_DRAWS, _MANY_NUMBERS // dimension))
     some = np.linspace(0, count - 1, min(count, most)).round().astype(int)
     none = OuterMap.identity(dimension, dtype)
-    columns = np.flatnonzero(_promised_gains(draws[some]) > _PLAINLY_NORMAL * _MIN_GAIN)
+    # The moments of n normal draws promise 1/n on average.
+    columns = np.flatnonzero(_promised_gains(draws[some]) > _PLAINLY_NORMAL * _MIN_GAIN + _BY_CHANCE / some.size)
     if not columns.size:
         return none
     halves = [_Halves(draws[order], gradients[order], columns, dtype) for order in (some, some[::-1])]

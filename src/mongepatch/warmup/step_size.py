@@ -77,10 +77,11 @@ class DualAveraging:
         BlackJAX pulls towards ten times the guess, for guesses that err on the short side; these do not. Without an
         update the average is the guess, where BlackJAX's is 1.
         """
-        search = _begin_search(on_device(np.minimum(step_size, longest), dtype))
-        recent = on_device(np.full(chains, target), dtype)
-        flags = on_device(True), on_device(watch_worst)
-        return cls(search, on_device(target, dtype), *flags, recent, on_device(longest, dtype))
+        numbers = (np.minimum(step_size, longest), target, np.full(chains, target), longest)
+        # All of them go to the device at once.
+        parts = [*(np.asarray(number, dtype) for number in numbers), np.array(True), np.array(watch_worst)]
+        first, goal, recent, limit, active, watches = jax.device_put(parts)
+        return cls(_begin_search(first), goal, active, watches, recent, limit)
 
     @property
     def step_size(self) -> Scalar:
