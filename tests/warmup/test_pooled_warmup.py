@@ -9,22 +9,23 @@ import pytest
 from helpers import Known, flattened, largest_deviation, sample_quietly
 
 import mongepatch as mp
+from mongepatch.chains.chunks import compiled_programs
 from mongepatch.program import trace
 from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_limit, with_full_depth
 
 SCALES = jnp.array([0.01, 1.0, 30.0])
 
 
+QUIET = {"chains": 256, "draws": 20, "progress": False}
+
+
+def normal(x):
+    return -0.5 * ((x / SCALES) ** 2).sum()
+
+
 @pytest.fixture(scope="module")
 def tree():
-    return mp.sample(
-        lambda x: -0.5 * ((x / SCALES) ** 2).sum(),
-        jnp.ones(3),
-        chains=256,
-        draws=20,
-        save_warmup=True,
-        progress=False,
-    )
+    return mp.sample(normal, jnp.ones(3), trajectory="nuts", save_warmup=True, **QUIET)
 
 
 def test_a_hundred_draws_are_the_default(tree):
@@ -40,10 +41,25 @@ def test_they_find_the_step_size_and_the_scales(tree):
     assert float(tree["sample_stats"]["n_steps"].mean()) < 8  # as many as a standard normal density needs
 
 
-def test_the_metric_is_chosen_and_the_trajectory_is_not(tree):
-    chosen = tree["posterior"].attrs["chosen"]
+def test_the_metric_and_the_trajectory_are_chosen():
+    """Static trajectories are made in lockstep, by a program of their own: none of the chains has another length."""
+    before = compiled_programs()
+    tree = mp.sample(normal, jnp.ones(3), **QUIET)
+    chosen, attrs = tree["posterior"].attrs["chosen"], tree["posterior"].attrs
     assert chosen.startswith("metric Euclidean: ")
-    assert "trajectory static" not in chosen
+    assert "trajectory static" in chosen
+    assert attrs["trajectory"] == "Static"
+    assert compiled_programs() == before + 2
+    assert (tree["sample_stats"]["n_steps"] == tree["tuning"].attrs["num_steps"]).all()
+    assert int(tree["tuning"].attrs["num_steps"]) <= 2
+    truth = {f"x[{i}]": Known(0.0, float(scale)) for i, scale in enumerate(SCALES)}
+    assert largest_deviation(flattened({"x": np.asarray(tree["posterior"]["x"])}), truth) < 4.0
+
+
+def test_a_short_warm_up_of_many_chains_does_not_look_for_lengths():
+    """Of trajectories that are no quarter of a circle: some dozen draws could not tell."""
+    tree = sample_quietly(normal, jnp.ones(3), metric=mp.Euclidean(jnp.array([1.0, 1.0, 1e4])), **QUIET)
+    assert "trajectory static" not in tree["posterior"].attrs["chosen"]
     assert tree["posterior"].attrs["trajectory"] == "NUTS"
 
 

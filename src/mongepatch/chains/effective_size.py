@@ -51,3 +51,18 @@ def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndar
     chosen = values if squares else draws
     sizes = np.asarray(ess(chosen, chain_axis=0, draw_axis=1, method=method, prob=tails), float)
     return sizes * (chains / len(draws))
+
+
+def effective_sizes_by_chains(draws: np.ndarray) -> np.ndarray:
+    """The effective sample size of the mean of each quantity of draws [chain, draw, quantity], and of its squares.
+
+    It is the variance of all draws over that of the means of chains, times the number of chains. With hundreds of
+    chains that is known to a few percent, however few draws they have. One zero stands for all where a quantity does
+    not move.
+    """
+    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1).astype(np.float64)
+    between = values.mean(axis=1).var(axis=0, ddof=1)
+    if not values.size or not np.isfinite(values).all() or not (between > 0).all():
+        return np.zeros(1)
+    sizes: np.ndarray = len(draws) * values.var(axis=(0, 1)) / between
+    return sizes

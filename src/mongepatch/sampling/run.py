@@ -121,7 +121,7 @@ def begin_run(
     tuning = tuning._replace(metric=prepared.fitted(tuning.metric))
     policy = initial_policy(options.step_size, options.first_acceptance, prepared.chains, prepared.position.dtype)
     first = tuning_to_begin(tuning, prepared.density, prepared.chains)
-    planned = [first, tuning_to_try(tuning, to_find, options.warmup)] if options.compiles_ahead else []
+    planned = [first, tuning_to_try(tuning, to_find, options.warmup, prepared.chains)] if options.compiles_ahead else []
     where = (policy, kernel, prepared.placement)
     compiling = [
         compile_ahead(prepared.keys.run, prepared.positions, prepared.density, each, *where)

@@ -18,7 +18,8 @@ from mongepatch.warmup.options import ToFind, policy_of
 from mongepatch.warmup.quarter_circle import try_quarter_circle, turn_by_a_quarter, with_static
 from mongepatch.warmup.state import WarmupState
 
-_MAX_TRIALS = 3
+_MAX_TRIALS, _MIN_DRAWS_OF_LENGTHS = 3, 60
+"""Static trajectories of so many lengths are tried, if there are as many draws for it."""
 _STATIC_GAIN = 1.1
 """How many times the effective draws per gradient of NUTS, which adapts to each place by itself, static trajectories
 must give."""
@@ -57,9 +58,10 @@ class TrajectoryChoice(NamedTuple):
 
 def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> TrajectoryChoice:
     """Choose between NUTS and static trajectories of some length."""
-    if not to_find.trajectory:
-        return TrajectoryChoice()
     trajectory: Any = state.tuning.trajectory
+    is_short = draws < _MIN_DRAWS_OF_LENGTHS
+    if not to_find.trajectory or (is_short and isinstance(trajectory, Static)):
+        return TrajectoryChoice()
     if isinstance(trajectory, Static):
         state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
         best = _best_length(state, float(trajectory.num_steps), draws, _per_gradient)
@@ -71,7 +73,7 @@ def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics
         return TrajectoryChoice("steps are short for the stiffest places, and many are needed elsewhere")
     steps = float(seen.record.info.n_steps.mean())
     suits = is_round(steps, state.step_size)
-    if state.is_whitened and not suits:
+    if not suits and (is_short or state.is_whitened):
         return TrajectoryChoice("some trees are long, and a short run cannot tell how long they should be")
     return _compare_with_static(state, seen, None if suits else _PART_OF_TREE * steps, draws)
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from mongepatch.chains import Record, Tuning
 from mongepatch.chains.chunks import OWN_PACE_CHAINS
-from mongepatch.chains.effective_size import effective_sizes
+from mongepatch.chains.effective_size import effective_sizes, effective_sizes_by_chains
 from mongepatch.warmup.state import WarmupState
+from mongepatch.warmup.tree_depth import MANY_CHAINS
 
 T = TypeVar("T")
 
@@ -28,8 +29,8 @@ MIN_BFMI = 0.3
 _UNKNOWN_PER_STEP = 1e-9
 """Stands for the effective draws per gradient where a run is too short to estimate them, times the mean number of
 steps: longer trajectories are preferred, and anything that can be estimated is preferred to all of them."""
-_MAX_PARAMETERS = 100
-"""Parameters that are looked at; in larger models, every so many."""
+_MAX_PARAMETERS, _MAX_CHAINS = 100, 1024
+"""Parameters and chains that are looked at; of more, every so many."""
 
 
 class Efficiency(NamedTuple):
@@ -172,8 +173,10 @@ def internal_efficiency_of(record: Record) -> Efficiency:
 def _efficiency(positions: np.ndarray, record: Record) -> Efficiency:
     """Effective draws of positions [chain, draw, parameter], of all chains or of some, for the cost of a record."""
     chains, draws = record.position.shape[:2]
-    total = len(positions) * draws
-    sizes = np.minimum(effective_sizes(_some_parameters(positions), "mean", squares=True), total) / total
+    some = _some_parameters(positions[:: max(1, len(positions) // _MAX_CHAINS)])
+    total = len(some) * draws
+    found = effective_sizes_by_chains(some) if len(some) >= MANY_CHAINS else effective_sizes(some, "mean", squares=True)
+    sizes = np.minimum(found, total) / total
     least, quarter = float(sizes.min()), float(np.quantile(sizes, 0.25))
     return Efficiency(_per_gradient(least * chains * draws, record), quarter, least)
 

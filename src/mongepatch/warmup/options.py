@@ -160,11 +160,11 @@ def parse_tuning(
     check_motion(kernel, named)
     first_metric, structure, alpha = _begin_metric(named, dimension)
     first_trajectory, length = _begin_trajectory(trajectory, kernel, policy_of(first_metric))
-    changes_alone = in_lockstep and isinstance(kernel, TrajectoryKernel) and isinstance(first_metric, Euclidean)
-    if length and changes_alone and isinstance(first_trajectory, NUTS):
-        first_trajectory = NUTSOrStatic.trees(first_trajectory)
-        if structure is not None and isinstance(kernel, LMC) and isinstance(first_metric, Euclidean):
+    if length and isinstance(first_trajectory, NUTS) and isinstance(first_metric, Euclidean):
+        if isinstance(kernel, LMC) and structure is not None:
             first_metric = _with_room_for_center(first_metric, dimension)
+        if isinstance(kernel, TrajectoryKernel) and in_lockstep:
+            first_trajectory = NUTSOrStatic.trees(first_trajectory)
     return Tuning(first_metric, first_trajectory), ToFind(structure, choose, alpha, length, residuals, whitening)
 
 

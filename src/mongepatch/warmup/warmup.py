@@ -19,7 +19,7 @@ from mongepatch.warmup.tree_depth import MANY_CHAINS, limits_depth, with_depth_l
 MIN_DRAWS_TO_CHOOSE = 300
 """Draws below which only the step size and M are found."""
 MIN_DRAWS_OF_MANY = 100
-"""The same with many chains; the trajectory is left as it is below the other number."""
+"""The same with many chains."""
 DEFAULT_DRAWS, DEFAULT_DRAWS_OF_MANY = 1000, 100
 """Draws of warm-up where the user does not say, for few chains and for many."""
 EASY_DRAWS = 600
@@ -56,6 +56,11 @@ def default_warmup(chains: int) -> int:
     return DEFAULT_DRAWS_OF_MANY if chains >= MANY_CHAINS else DEFAULT_DRAWS
 
 
+def _least_to_choose(chains: int) -> int:
+    """The fewest draws of so many chains from which a metric and a trajectory are chosen."""
+    return MIN_DRAWS_OF_MANY if chains >= MANY_CHAINS else MIN_DRAWS_TO_CHOOSE
+
+
 def tuning_to_begin(tuning: Tuning, density: LogDensity, chains: int) -> Tuning:
     """What the first draws of warm-up are made with, from what the user leaves it to begin with."""
     if not limits_depth(tuning.trajectory, density, chains):
@@ -63,12 +68,12 @@ def tuning_to_begin(tuning: Tuning, density: LogDensity, chains: int) -> Tuning:
     return tuning._replace(trajectory=with_depth_limit(tuning.trajectory))
 
 
-def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int) -> Tuning | None:
+def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int, chains: int) -> Tuning | None:
     """What this many draws of warm-up will most probably try after the tuning that they begin with; None for nothing.
 
     Divergent trajectories, or another metric, may make it unnecessary.
     """
-    tries = to_find.trajectory and to_find.whitening is None and draws >= MIN_DRAWS_TO_CHOOSE
+    tries = to_find.trajectory and draws >= _least_to_choose(chains)
     static = Static(1, policy_of(tuning.metric).jitter)
     return tuning._replace(trajectory=static) if tries and isinstance(tuning.trajectory, NUTS) else None
 
@@ -76,7 +81,7 @@ def tuning_to_try(tuning: Tuning, to_find: ToFind, draws: int) -> Tuning | None:
 def warm_up(state: WarmupState, to_find: ToFind, draws: int, *, may_end_early: bool = False) -> Choice:
     """Find what is to be found in this many draws of every chain, or in fewer where that may be and they are enough."""
     state.set_target_acceptance(policy_of(state.tuning.metric).target_acceptance)
-    least = MIN_DRAWS_OF_MANY if state.has_many_chains else MIN_DRAWS_TO_CHOOSE
+    least = _least_to_choose(len(state.points.logdensity))
     if draws < least:
         choice = _adapt_alone(state, to_find, draws, least)
     else:
@@ -114,7 +119,6 @@ def _choose_all(state: WarmupState, to_find: ToFind, most: int, fewest: int) -> 
         state.set_target_acceptance(CAREFUL_ACCEPTANCE)
     if seen.diverges or seen.is_careful:
         draws = most
-    to_find = to_find._replace(trajectory=to_find.trajectory and draws >= MIN_DRAWS_TO_CHOOSE)
     length_draws = min(round(_LENGTH * draws), (draws - state.draws) // 2)
     trajectory = choose_trajectory(state, to_find, seen, length_draws)
     left = draws - state.draws
