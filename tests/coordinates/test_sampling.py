@@ -9,7 +9,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from helpers import sample_quietly
-from hierarchies import EXAMPLE, grouped_data, hierarchy, prior, residuals
+from hierarchies import EXAMPLE, grouped_data, groups, hierarchy, prior, residuals
 from scipy import stats
 
 import mongepatch as mp
@@ -174,6 +174,21 @@ def test_single_precision_is_as_effective_as_double_precision(tree):
     finally:
         jax.config.update("jax_enable_x64", True)
     assert single > 0.7 * double
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("optimized")
+def test_no_chain_of_many_stands_still_in_single_precision():
+    """Long first steps throw some chains to where rounding decides on the density; its peaks once held them."""
+    jax.config.update("jax_enable_x64", False)
+    try:
+        rng, group = np.random.default_rng(0), np.repeat(np.arange(100), 10)
+        y = rng.normal(rng.normal(0.45, 0.1, size=100)[group], 1.0)
+        tree = quiet(mp.from_numpyro(groups, group, y), chains=512, draws=50)
+    finally:
+        jax.config.update("jax_enable_x64", True)
+    assert float(tree["sample_stats"]["acceptance_rate"].mean("draw").min()) > 0.6
+    assert float(np.log(tree["posterior"]["tau"]).min()) > -15.0
 
 
 def effective_draws_per_gradient(tree):

@@ -10,7 +10,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from helpers import slow_but
-from hierarchies import grouped_data, groups, information_at, whitening
+from hierarchies import GROUPS, grouped_data, groups, hierarchy, information_at, whitening
 from numpyro.infer.util import potential_energy
 
 import mongepatch as mp
@@ -185,3 +185,22 @@ def test_many_groups_are_whitened_in_seconds():
     started = time.perf_counter()
     gradient(position).block_until_ready()
     assert time.perf_counter() - started < 1
+
+
+def test_places_that_single_precision_cannot_resolve_are_left_out():
+    """Where the scale is a millionth of the means, a residual is the difference of numbers that are equal to it."""
+    found = {}
+    for precision in (np.float64, np.float32):
+        jax.config.update("jax_enable_x64", precision is np.float64)
+        try:
+            density = jax.jit(jax.value_and_grad(mp.whiten(hierarchy()).logdensity))
+            z = np.append(1.3, np.full(GROUPS, 0.5))
+            found[precision] = [density(jnp.asarray(np.append(z, v), precision)) for v in (-5.0, -11.0, -16.0)]
+        finally:
+            jax.config.update("jax_enable_x64", True)
+    for exact, rounded in zip(found[np.float64][:2], found[np.float32][:2], strict=True):
+        assert float(rounded[0]) == pytest.approx(float(exact[0]), abs=0.1)
+    value, gradient = found[np.float32][2]
+    assert value == -np.inf
+    assert (np.asarray(gradient) == 0.0).all()
+    assert np.isfinite(found[np.float64][2][0])

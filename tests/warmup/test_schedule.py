@@ -16,6 +16,8 @@ from mongepatch.warmup.efficiency import (
     efficiency_of,
     hill_climb,
     internal_efficiency_of,
+    pooled_bfmi,
+    smallest_bfmi,
 )
 from mongepatch.warmup.schedule import windows
 
@@ -96,6 +98,18 @@ def test_trajectories_are_compared_in_the_coordinates_that_chains_move_in():
     assert internal_efficiency_of(some).ess_per_gradient == pytest.approx(whole, rel=0.3)
     still = moved._replace(internal=None)
     assert internal_efficiency_of(still) == efficiency_of(moved)
+
+
+def test_energies_of_many_chains_are_judged_together():
+    """Of hundreds of chains with a dozen draws, one always has energies that change little."""
+    rng = np.random.default_rng(5)
+    independent, slow = rng.normal(size=(1000, 12)), rng.normal(size=(1000, 1)) + 0.3 * rng.normal(size=(1000, 12))
+    for energy, least, most in ((independent, 1.9, 2.1), (slow, 0.1, 0.25)):
+        info = record(energy[..., None], 1).info._replace(energy=energy)
+        assert least < TrialStatistics(Record(energy[..., None], None, None, info), 1.0).bfmi < most
+        assert TrialStatistics(Record(energy[:4, :, None], None, None, info._replace(energy=energy[:4])), 1.0).bfmi > 0
+    assert smallest_bfmi(independent) < 0.8 < pooled_bfmi(independent)
+    assert pooled_bfmi(np.ones((300, 5))) == np.inf
 
 
 def test_efficiencies_in_the_same_coordinates_are_computed_once(monkeypatch):

@@ -26,6 +26,11 @@ from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.program import Program
 
+_MOST_RESOLVED = 0.1 / float(np.finfo(np.float32).eps)
+"""The largest residual that a term of it may be a difference of, in single precision. Beyond, where the scale of a
+hierarchy is a millionth of its values, residuals are rounded by a tenth and more: densities are noise, whose peaks
+would hold a chain for ever."""
+
 
 class Information(NamedTuple):
     """What data says about inner coordinates, or predictors: A and b of each observed variable at σ = 1. A pytree."""
@@ -96,7 +101,8 @@ class WhitenedDensity:
         z = algebra.root_transposed(factor, theta - algebra.solve(factor, given.right))
         return self.plan.join(self.outer_map.inverse(psi), z)
 
-    def _with_log_det(self, position: Vector, *, for_gradients: bool) -> tuple[Vector, Scalar]:
+    def _with_log_det(self, position: Vector, *, for_gradients: bool) -> tuple[Vector, Scalar, Compressed]:
+        """The model's position, the log determinant of the map, and B there."""
         u, z = self.plan.split(position)
         psi, outer_log_det = self.outer_map.forward(u)
         (jacobian, information, right), algebra = self._given(psi), self.plan.algebra
@@ -105,7 +111,7 @@ class WhitenedDensity:
         else:
             factor = algebra.factor(jacobian, information)
             theta, log_det = algebra.draw(factor, right, z), algebra.log_det(factor)
-        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det
+        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det, jacobian
 
     def _given(self, psi: AnyVector) -> _Conditional:
         plan, algebra = self.plan, self.plan.algebra
@@ -130,11 +136,14 @@ class WhitenedDensity:
 # every program that uses the density.
 @jax.jit
 def _value(density: WhitenedDensity, position: Vector) -> Scalar:
-    x, log_det = density._with_log_det(position, for_gradients=True)
+    x, log_det, jacobian = density._with_log_det(position, for_gradients=True)
     value: Scalar = density.density(x) + log_det
-    return value
+    if value.dtype != jnp.float32:
+        return value
+    largest = jnp.abs(jacobian).max() * jnp.abs(density.plan.split(x)[1]).max()
+    return jnp.where(jax.lax.stop_gradient(largest) < _MOST_RESOLVED, value, -jnp.inf)
 
 
 @jax.jit
 def _to_model(density: WhitenedDensity, position: Vector) -> tuple[Vector, Scalar]:
-    return density._with_log_det(position, for_gradients=False)
+    return density._with_log_det(position, for_gradients=False)[:2]

@@ -92,8 +92,9 @@ class TrialStatistics:
 
     @property
     def bfmi(self) -> float:
-        """The Bayesian fraction of missing information, of the chain in which it is smallest."""
-        return smallest_bfmi(np.asarray(self.record.info.energy))
+        """The Bayesian fraction of missing information: of the chain in which it is smallest, or of all of many."""
+        energy = np.asarray(self.record.info.energy)
+        return pooled_bfmi(energy) if len(energy) >= MANY_CHAINS else smallest_bfmi(energy)
 
     @cached_property
     def efficiency(self) -> "Efficiency":
@@ -155,6 +156,16 @@ def smallest_bfmi(energy: np.ndarray) -> float:
     variance = energy.var(axis=1)
     fractions = (np.diff(energy, axis=1) ** 2).mean(axis=1) / np.where(variance > 0, variance, np.inf)
     return float(fractions[variance > 0].min(initial=np.inf))
+
+
+def pooled_bfmi(energy: np.ndarray) -> float:
+    """The Bayesian fraction of missing information of all chains together; ∞ where energies do not vary.
+
+    Of hundreds of chains with a dozen draws each, the smallest would be small by chance.
+    """
+    energy = energy.astype(np.float64)
+    variance = energy.var()
+    return float((np.diff(energy, axis=1) ** 2).mean() / variance) if variance > 0 else np.inf
 
 
 def efficiency_of(record: Record) -> Efficiency:
