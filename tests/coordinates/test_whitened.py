@@ -187,20 +187,23 @@ def test_many_groups_are_whitened_in_seconds():
     assert time.perf_counter() - started < 1
 
 
-def test_places_that_single_precision_cannot_resolve_are_left_out():
-    """Where the scale is a millionth of the means, a residual is the difference of numbers that are equal to it."""
+def test_places_that_no_number_resolves_are_left_out():
+    """Where the scale is far below the means, a residual is the difference of numbers that are equal, but for rounding.
+
+    In single precision that is below e⁻¹⁴, in double below e⁻³⁴.
+    """
     found = {}
     for precision in (np.float64, np.float32):
         jax.config.update("jax_enable_x64", precision is np.float64)
         try:
             density = jax.jit(jax.value_and_grad(mp.whiten(hierarchy()).logdensity))
             z = np.append(1.3, np.full(GROUPS, 0.5))
-            found[precision] = [density(jnp.asarray(np.append(z, v), precision)) for v in (-5.0, -11.0, -16.0)]
+            found[precision] = [density(jnp.asarray(np.append(z, v), precision)) for v in (-5.0, -11.0, -16.0, -36.0)]
         finally:
             jax.config.update("jax_enable_x64", True)
     for exact, rounded in zip(found[np.float64][:2], found[np.float32][:2], strict=True):
         assert float(rounded[0]) == pytest.approx(float(exact[0]), abs=0.1)
-    value, gradient = found[np.float32][2]
-    assert value == -np.inf
-    assert (np.asarray(gradient) == 0.0).all()
+    for value, gradient in (found[np.float32][2], found[np.float64][3]):
+        assert value == -np.inf
+        assert (np.asarray(gradient) == 0.0).all()
     assert np.isfinite(found[np.float64][2][0])

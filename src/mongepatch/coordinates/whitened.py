@@ -21,15 +21,15 @@ import numpy as np
 
 from mongepatch._arrays import on_device
 from mongepatch._linalg import dot
-from mongepatch._typing import AnyVector, Compressed, Entries, Scalar, Vector
+from mongepatch._typing import AnyVector, Compressed, Entries, Flag, Scalar, Vector
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.program import Program
 
-_MOST_RESOLVED = 0.1 / float(np.finfo(np.float32).eps)
-"""The largest residual that a term of it may be a difference of, in single precision. Beyond, where the scale of a
-hierarchy is a millionth of its values, residuals are rounded by a tenth and more: densities are noise, whose peaks
-would hold a chain for ever."""
+_MOST_ROUNDED = 0.5
+"""The most that a log density may be rounded by. Beyond, where the scale of a hierarchy is less than a millionth of its
+values in single precision, and 10⁻¹⁴ of them in double, it is noise, whose peaks would hold a chain for ever. Long
+first steps of warm-up throw one of thousands of chains there."""
 
 
 class Information(NamedTuple):
@@ -101,8 +101,8 @@ class WhitenedDensity:
         z = algebra.root_transposed(factor, theta - algebra.solve(factor, given.right))
         return self.plan.join(self.outer_map.inverse(psi), z)
 
-    def _with_log_det(self, position: Vector, *, for_gradients: bool) -> tuple[Vector, Scalar, Compressed]:
-        """The model's position, the log determinant of the map, and B there."""
+    def _with_log_det(self, position: Vector, *, for_gradients: bool) -> tuple[Vector, Scalar, Flag]:
+        """The model's position, the log determinant of the map, and whether the precision resolves the place."""
         u, z = self.plan.split(position)
         psi, outer_log_det = self.outer_map.forward(u)
         (jacobian, information, right), algebra = self._given(psi), self.plan.algebra
@@ -111,7 +111,7 @@ class WhitenedDensity:
         else:
             factor = algebra.factor(jacobian, information)
             theta, log_det = algebra.draw(factor, right, z), algebra.log_det(factor)
-        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det, jacobian
+        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det, _is_resolved(jacobian, theta)
 
     def _given(self, psi: AnyVector) -> _Conditional:
         plan, algebra = self.plan, self.plan.algebra
@@ -136,14 +136,17 @@ class WhitenedDensity:
 # every program that uses the density.
 @jax.jit
 def _value(density: WhitenedDensity, position: Vector) -> Scalar:
-    x, log_det, jacobian = density._with_log_det(position, for_gradients=True)
-    value: Scalar = density.density(x) + log_det
-    if value.dtype != jnp.float32:
-        return value
-    largest = jnp.abs(jacobian).max() * jnp.abs(density.plan.split(x)[1]).max()
-    return jnp.where(jax.lax.stop_gradient(largest) < _MOST_RESOLVED, value, -jnp.inf)
+    x, log_det, is_resolved = density._with_log_det(position, for_gradients=True)
+    return jnp.where(is_resolved, density.density(x) + log_det, -jnp.inf)
 
 
 @jax.jit
 def _to_model(density: WhitenedDensity, position: Vector) -> tuple[Vector, Scalar]:
     return density._with_log_det(position, for_gradients=False)[:2]
+
+
+def _is_resolved(jacobian: Compressed, theta: AnyVector) -> Flag:
+    """Whether the log density is rounded by little: ½|f|² is, by about ε|B| times a typical θ."""
+    entries, theta = jax.lax.stop_gradient((jacobian.ravel(), theta))
+    square = dot(entries, entries) * dot(theta, theta) / theta.size
+    return square < (_MOST_ROUNDED / float(np.finfo(square.dtype).eps)) ** 2
