@@ -207,3 +207,24 @@ def test_places_that_no_number_resolves_are_left_out():
         assert value == -np.inf
         assert (np.asarray(gradient) == 0.0).all()
     assert np.isfinite(found[np.float64][2][0])
+
+
+@pytest.mark.parametrize(("level", "scale", "count"), [(1e5, 1e-3, 4), (100.0, 0.01, 20_000)], ids=["mixed", "many"])
+def test_places_that_single_precision_resolves_are_kept(level, scale, count):
+    """Effects far smaller than an intercept beside them, and many groups, whose residuals are rounded by little each."""
+
+    def density(p):
+        z = p["theta"] / jnp.exp(p["v"]) if count == 4 else (p["theta"] - p["mu"]) / jnp.exp(p["v"])
+        return -0.5 * (z @ z + ((p["mu"] - level) / level) ** 2 + p["v"] ** 2) - count * p["v"]
+
+    def of(p):
+        z = p["theta"] / jnp.exp(p["v"]) if count == 4 else (p["theta"] - p["mu"]) / jnp.exp(p["v"])
+        return {"theta": z, "mu": (p["mu"] - level) / level, "v": p["v"]}
+
+    jax.config.update("jax_enable_x64", False)
+    try:
+        target = mp.Target.from_density(density, {"mu": 0.0, "theta": jnp.zeros(count), "v": 0.0}).with_residuals(of)
+        position = jnp.zeros(target.dimension).at[-1].set(np.log(scale))
+        assert np.isfinite(mp.whiten(target).logdensity(position))
+    finally:
+        jax.config.update("jax_enable_x64", True)

@@ -105,6 +105,15 @@ def test_coordinates_and_metrics_come_back(metric, whiten, name):
         mp.sample(target, tuning=first, whiten=whiten is False, **QUIET)
 
 
+def test_a_metric_whose_mass_is_taken_from_tuning_has_its_center_too():
+    first = mp.sample(normal, INIT, warmup=300, **QUIET)
+    assert first["tuning"].attrs["trajectory"] == "Static"
+    again = mp.sample(normal, INIT, tuning=first, metric=mp.Euclidean("auto"), **QUIET)
+    for name in ("center", "frequency", "step_size"):
+        np.testing.assert_array_equal(again["tuning"][name], first["tuning"][name])
+    assert float(again["sample_stats"]["acceptance_rate"].mean()) > 0.9
+
+
 def test_tuning_that_does_not_fit_is_refused(tree):
     with pytest.raises(mp.SettingError, match="other parameters"):
         mp.sample(lambda x: -x @ x, jnp.zeros(3), tuning=tree, **QUIET)

@@ -50,13 +50,13 @@ def test_warm_up_is_long_where_more_draws_help(kind):
 
 
 def test_the_time_of_warm_up_counts_what_is_computed_between_draws(monkeypatch):
-    estimate = schedule.estimated
+    estimate = schedule.with_estimated_mass
 
     def slowly(*arguments):
         time.sleep(0.3)
         return estimate(*arguments)
 
-    monkeypatch.setattr(schedule, "estimated", slowly)
+    monkeypatch.setattr(schedule, "with_estimated_mass", slowly)
     tree = quiet(normal, jnp.zeros(4), draws=10, warmup=40)
     assert tree["posterior"].attrs["warmup_time"] > 0.3
 

@@ -18,7 +18,7 @@ def warmup_of(target, draws, step_size, metric, kernel=None):
     """Warm-up that has made some draws."""
     density = trace_density(target.logdensity, jax.ShapeDtypeStruct((target.dimension,), float))
     return SimpleNamespace(
-        tuning=SimpleNamespace(metric=metric),
+        tuning=SimpleNamespace(metric=metric, trajectory=None),
         step_size=step_size,
         runner=SimpleNamespace(density=density, kernel=kernel or LMC()),
         recent_positions=lambda: np.asarray(draws),

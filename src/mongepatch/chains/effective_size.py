@@ -56,11 +56,11 @@ def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndar
 def effective_sizes_by_chains(draws: np.ndarray) -> np.ndarray:
     """The effective sample size of the mean of each quantity of draws [chain, draw, quantity], and of its squares.
 
-    It is the variance of all draws over that of the means of chains, times the number of chains. With hundreds of
-    chains that is known to a few percent, however few draws they have. One zero stands for all where a quantity does
-    not move.
+    It is the variance of all draws over that of the means of chains, times the number of chains, and known to √(2/n) of
+    it with n chains, however few draws they have. One zero stands for all where a quantity does not move.
     """
-    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1).astype(np.float64)
+    draws = draws.astype(np.float64)
+    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)
     between = values.mean(axis=1).var(axis=0, ddof=1)
     if not values.size or not np.isfinite(values).all() or not (between > 0).all():
         return np.zeros(1)

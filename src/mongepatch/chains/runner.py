@@ -73,8 +73,8 @@ class Runner:
         self.done = 0
         """Draws of each chain so far, by whose numbers randomness is made."""
         self._count, self._program = 1, ""
-        self.compiling: list[Future[Any]] = []
-        """The next samplers, in the order in which they are needed, where `compile_ahead` compiles them."""
+        self.compiling: list[Future[Any] | None] = []
+        """The next samplers, in the order in which they are needed; None for those that `compile_ahead` leaves out."""
         self.seconds = 0.0
         """How long draws took, compilation excluded."""
         self.waited = 0.0
@@ -149,7 +149,7 @@ class Runner:
         program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
         if program != self._program:
             started = time.perf_counter()
-            wait(self.compiling[:1])
+            wait([future for future in self.compiling[:1] if future is not None])
             self.waited += time.perf_counter() - started
             self.compiling = self.compiling[1:]
             wait_until_ready(self._begin(points, tuning, policy, 0))

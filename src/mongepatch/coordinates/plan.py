@@ -38,6 +38,8 @@ class WhiteningPlan:
         """Where each coordinate is found in the outer followed by the inner ones."""
         pattern, of_data, of_predictors = _by_inner(structure)
         self.colouring = colour(pattern)
+        self.columns_of_jacobian = self.colouring.columns(pattern)
+        """The inner coordinate that each place of the compressed B belongs to."""
         self.data_pattern = of_data
         """Where the Jacobian of the data's residuals may differ from 0, by inner coordinates or by predictors."""
         self.data_colouring = colour(of_data) if len(of_data) else None

@@ -25,8 +25,9 @@ from mongepatch._typing import AnyVector, Compressed, Entries, Flag, Scalar, Vec
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.coordinates.plan import WhiteningPlan
 from mongepatch.program import Program
+from mongepatch.sparse.sums import take
 
-_MOST_ROUNDED = 0.5
+_MOST_ROUNDED = 1.0
 """The most that a log density may be rounded by. Beyond, where the scale of a hierarchy is less than a millionth of its
 values in single precision, and 10⁻¹⁴ of them in double, it is noise, whose peaks would hold a chain for ever. Long
 first steps of warm-up throw one of thousands of chains there."""
@@ -111,7 +112,13 @@ class WhitenedDensity:
         else:
             factor = algebra.factor(jacobian, information)
             theta, log_det = algebra.draw(factor, right, z), algebra.log_det(factor)
-        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det, _is_resolved(jacobian, theta)
+        return self.plan.join(psi, theta), outer_log_det - 0.5 * log_det, self._is_resolved(jacobian, theta)
+
+    def _is_resolved(self, jacobian: Compressed, theta: AnyVector) -> Flag:
+        """Whether ½|f|² is rounded by little: by about ε times the norm of all terms Bᵢⱼθⱼ."""
+        entries, theta = jax.lax.stop_gradient((jacobian, theta))
+        terms = entries * take(theta, self.plan.columns_of_jacobian)
+        return dot(terms, terms) < (_MOST_ROUNDED / float(np.finfo(terms.dtype).eps)) ** 2
 
     def _given(self, psi: AnyVector) -> _Conditional:
         plan, algebra = self.plan, self.plan.algebra
@@ -143,10 +150,3 @@ def _value(density: WhitenedDensity, position: Vector) -> Scalar:
 @jax.jit
 def _to_model(density: WhitenedDensity, position: Vector) -> tuple[Vector, Scalar]:
     return density._with_log_det(position, for_gradients=False)[:2]
-
-
-def _is_resolved(jacobian: Compressed, theta: AnyVector) -> Flag:
-    """Whether the log density is rounded by little: ½|f|² is, by about ε|B| times a typical θ."""
-    entries, theta = jax.lax.stop_gradient((jacobian.ravel(), theta))
-    square = dot(entries, entries) * dot(theta, theta) / theta.size
-    return square < (_MOST_ROUNDED / float(np.finfo(square.dtype).eps)) ** 2

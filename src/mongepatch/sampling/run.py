@@ -90,8 +90,8 @@ class ReadyRun(NamedTuple):
     """The metric's points where chains start."""
     tuning: Tuning
     to_find: ToFind
-    compiling: "list[Future[Any]]"
-    """The first samplers."""
+    compiling: "list[Future[Any] | None]"
+    """The first samplers; None for one that is compiled when it is needed."""
 
     def finds_something(self, options: RunOptions) -> bool:
         """Whether warm-up finds something, or an earlier run did, so that a result has a group for it."""
@@ -131,7 +131,7 @@ def begin_run(
     points = prepared.initial_points(tuning.metric)
     if isinstance(found, Residuals):
         check_residuals(found, points.position)
-    return ReadyRun(prepared, kernel, points, tuning, to_find, [future for future in compiling if future is not None])
+    return ReadyRun(prepared, kernel, points, tuning, to_find, compiling)
 
 
 def _residuals(prepared: Prepared, metric: Any, *, given: bool) -> Any:

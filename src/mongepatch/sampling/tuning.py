@@ -219,8 +219,7 @@ class FoundTuning(NamedTuple):
         if name == "Monge":
             return Monge(alpha, base)
         if name == "Euclidean":
-            center = self._array("center") if "center" in self.group else None
-            return Euclidean(base, center, self._found("frequency"))
+            return Euclidean(base, **self._center())
         raise SettingError(
             f"tuning was found for a metric of the class {name}, whose functions a result does not hold: give metric, "
             "and residuals where they were given."
@@ -243,7 +242,15 @@ class FoundTuning(NamedTuple):
         missing = {name: value for name, value in found.items() if isinstance(getattr(metric, name, None), ToBeFound)}
         if not missing or type(metric).__name__ != self.group.attrs["metric"]:
             return metric
+        if isinstance(metric, Euclidean):
+            missing |= self._center()
         return replace(metric, **missing)  # type: ignore[type-var]
+
+    def _center(self) -> dict[str, Any]:
+        """What x and v turned around, and how fast; nothing where steps were leapfrog."""
+        if "center" not in self.group:
+            return {}
+        return {"center": self._array("center"), "frequency": self._found("frequency")}
 
     def _found(self, name: str) -> Any:
         return float(self.group[name]) if name in self.group else None

@@ -31,6 +31,12 @@ class Colouring:
         """How many products make the Jacobian."""
         return len(self.seeds)
 
+    def columns(self, pattern: Pattern) -> np.ndarray:
+        """The column of each place of the vector; any one for places off the pattern, where the entry is 0."""
+        found = np.zeros(self.products * pattern.shape[0 if self.forward else 1], int)
+        found[self.index] = pattern.columns
+        return found
+
     def compressed(self, residuals: Callable[[Any], AnyVector], position: Vector) -> Compressed:
         """All entries of the Jacobian at a position, as a vector."""
         seeds = jnp.asarray(self.seeds, position.dtype)

@@ -18,8 +18,8 @@ from mongepatch.warmup.options import ToFind, policy_of
 from mongepatch.warmup.quarter_circle import try_quarter_circle, turn_by_a_quarter, with_static
 from mongepatch.warmup.state import WarmupState
 
-_MAX_TRIALS, _MIN_DRAWS_OF_LENGTHS = 3, 60
-"""Static trajectories of so many lengths are tried, if there are as many draws for it."""
+_MAX_TRIALS = 3
+"""Static trajectories of so many lengths are tried."""
 _STATIC_GAIN = 1.1
 """How many times the effective draws per gradient of NUTS, which adapts to each place by itself, static trajectories
 must give."""
@@ -39,7 +39,7 @@ _KEEP_GUESS = 1.15
 
 
 class TrajectoryChoice(NamedTuple):
-    """What was chosen, and whether the length of static trajectories is to follow ε."""
+    """What was chosen, and whether the length of static trajectories is to follow from the draws after it."""
 
     reason: str | None = None
     """Why, for a person to read; empty where there was nothing to compare with, None where nothing was chosen."""
@@ -47,7 +47,7 @@ class TrajectoryChoice(NamedTuple):
     """Whether static trajectories are a quarter of a circle, whatever number of steps that is."""
 
     def settle(self, state: WarmupState) -> str:
-        """Give static trajectories their length, now that ε is found; say what was chosen."""
+        """Give static trajectories the length that the last draws ask for; say what was chosen."""
         if self.is_quarter_circle:
             turn_by_a_quarter(state)
         trajectory: Any = in_use(state.tuning.trajectory)
@@ -56,11 +56,20 @@ class TrajectoryChoice(NamedTuple):
         return "" if self.reason is None else ": ".join(filter(None, [name, self.reason]))
 
 
-def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int) -> TrajectoryChoice:
-    """Choose between NUTS and static trajectories of some length."""
+def choose_trajectory(
+    state: WarmupState, to_find: ToFind, seen: TrialStatistics, draws: int, *, tries_lengths: bool = True
+) -> TrajectoryChoice:
+    """Choose between NUTS and static trajectories of some length.
+
+    Args:
+        state: of warm-up.
+        to_find: what is to be found.
+        seen: a trial of NUTS.
+        draws: of the trials of static trajectories.
+        tries_lengths: whether these are enough for several lengths, rather than for a quarter of a circle alone.
+    """
     trajectory: Any = state.tuning.trajectory
-    is_short = draws < _MIN_DRAWS_OF_LENGTHS
-    if not to_find.trajectory or (is_short and isinstance(trajectory, Static)):
+    if not to_find.trajectory or (isinstance(trajectory, Static) and not tries_lengths):
         return TrajectoryChoice()
     if isinstance(trajectory, Static):
         state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
@@ -72,19 +81,20 @@ def choose_trajectory(state: WarmupState, to_find: ToFind, seen: TrialStatistics
     if seen.is_careful:
         return TrajectoryChoice("steps are short for the stiffest places, and many are needed elsewhere")
     steps = float(seen.record.info.n_steps.mean())
-    suits = is_round(steps, state.step_size)
-    if not suits and (is_short or state.is_whitened):
+    suits = is_round(steps, state.angle)
+    if not suits and (state.is_whitened or not tries_lengths):
         return TrajectoryChoice("some trees are long, and a short run cannot tell how long they should be")
-    return _compare_with_static(state, seen, None if suits else _PART_OF_TREE * steps, draws)
+    longest = None if suits else _PART_OF_TREE * steps
+    return _compare_with_static(state, seen, longest, draws, may_turn=to_find.inverse_mass is not None)
 
 
-def is_round(steps: float, step_size: float) -> bool:
+def is_round(steps: float, angle: float) -> bool:
     """Whether M suits the density: trees of so many steps, on average, end within about a circle."""
-    return _SMALLEST_TREE < steps * step_size < _LARGEST_TREE
+    return _SMALLEST_TREE < steps * angle < _LARGEST_TREE
 
 
 def _compare_with_static(
-    state: WarmupState, seen: TrialStatistics, longest: float | None, draws: int
+    state: WarmupState, seen: TrialStatistics, longest: float | None, draws: int, *, may_turn: bool
 ) -> TrajectoryChoice:
     """Take static trajectories where the best of them give as much as NUTS, for less.
 
@@ -93,19 +103,21 @@ def _compare_with_static(
         seen: its trial.
         longest: a guess of the longest static trajectory, in steps; None for a quarter of a circle.
         draws: of the trials of static trajectories.
+        may_turn: whether leapfrog steps may become steps around a center.
     """
     rival = Trial(state.tuning, state.step_size, seen.internal_efficiency)
     acceptance = state.target_acceptance
     state.set_target_acceptance(policy_of(state.tuning.metric).static_acceptance)
     if longest is None:
-        best = try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws)
+        best = try_quarter_circle(state, _STATIC_STEP * rival.step_size, draws, may_turn=may_turn)
     else:
         best = _best_length(state, longest, draws, _per_draw)
     if not _is_better(best, rival):
         state.set_target_acceptance(acceptance)
         state.change(rival.tuning, rival.step_size)
         return TrajectoryChoice("no static one gave as many effective draws in a trial, and more per gradient")
-    state.change(best.tuning, best.step_size)
+    if not state.holds_step_size:
+        state.change(best.tuning, best.step_size)
     ratio = best.efficiency.ess_per_gradient / rival.efficiency.ess_per_gradient
     reason = f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial"
     return TrajectoryChoice(reason, is_quarter_circle=longest is None)

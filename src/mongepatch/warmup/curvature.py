@@ -19,6 +19,7 @@ from mongepatch.kernels import LMC
 from mongepatch.metrics import Euclidean
 from mongepatch.metrics.inverse_mass import InverseMass
 from mongepatch.program import jit
+from mongepatch.trajectories import Static, in_use
 from mongepatch.warmup.state import WarmupState
 
 MAX_UNSTABLE_FRACTION = 0.01
@@ -108,7 +109,9 @@ def recent_unstable_fraction(state: WarmupState) -> float:
         return 0.0
     rows = state.recent_positions()[long]
     some = rows[:: -(-len(rows) // _MAX_LONG_GRADIENTS)]
-    fraction = unstable_fraction(some, state.runner.density, metric, state.step_size)
+    trajectory = in_use(state.tuning.trajectory)
+    longer = float(trajectory.step_size_jitter) if isinstance(trajectory, Static) else 0.0
+    fraction = unstable_fraction(some, state.runner.density, metric, state.step_size * (1.0 + longer))
     return float(long.mean() * fraction)
 
 

@@ -42,13 +42,13 @@ _MAX_SCALE_CHANGE = 1e10
 
 
 def initial_inverse_mass(dimension: int, structure: Structure, *, from_variances: bool) -> Diagonal | LowRank:
-    """M = I, in the form that estimates of this structure take: see `estimated`."""
+    """M = I, in the form that estimates of this structure take: see `with_estimated_mass`."""
     if from_variances and structure in ("auto", "diagonal"):
         return Diagonal(on_device(np.ones(dimension), jnp.result_type(float)))
     return LowRank.identity(dimension, _capacity(dimension, structure))
 
 
-def estimated(metric: Any, record: Record, structure: Structure) -> Any:
+def with_estimated_mass(metric: Any, record: Record, structure: Structure) -> Any:
     """The metric with M⁻¹ from a window's draws, and with their center where it has one.
 
     M⁻¹ is their variances where it is kept as a diagonal, else from draws and gradients.
@@ -61,7 +61,11 @@ def estimated(metric: Any, record: Record, structure: Structure) -> Any:
     found = estimate(record.internal, record.gradient, metric.inverse_mass, structure)
     if found.center is None or getattr(metric, "center", None) is None:
         return replace(metric, inverse_mass=found.inverse_mass)
-    return replace(metric, inverse_mass=found.inverse_mass, center=on_device(found.center, metric.center.dtype))
+    with np.errstate(over="ignore"):
+        center = found.center.astype(metric.center.dtype)
+    if not np.isfinite(center).all():
+        return replace(metric, inverse_mass=found.inverse_mass)
+    return replace(metric, inverse_mass=found.inverse_mass, center=on_device(center))
 
 
 def variances(rows: np.ndarray, before: Diagonal) -> Diagonal:
@@ -111,14 +115,14 @@ class MassEstimate(NamedTuple):
         return scaled
 
 
-class Base(NamedTuple):
+class MassAndCenter(NamedTuple):
     """M⁻¹, and where the density is highest; None where draws say nothing of it."""
 
     inverse_mass: LowRank
     center: np.ndarray | None = None
 
 
-def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structure: Structure) -> Base:
+def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structure: Structure) -> MassAndCenter:
     """M⁻¹ and the center from draws and gradients [chain, draw, dimension], pooled over chains.
 
     Where they say nothing, M⁻¹ is as before. With "auto", diagonal, low-rank and dense estimates from the first half of
@@ -130,17 +134,17 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
     usable = np.isfinite(rows).all(axis=1) & np.isfinite(slopes).all(axis=1)
     rows, slopes = rows[usable], slopes[usable]
     if len(rows) < MIN_ROWS or not (np.ptp(rows, axis=0) > 0).all():
-        return Base(before)
+        return MassAndCenter(before)
     scale_before = np.asarray(before.scale, np.float64)
     rank = most if structure != "auto" else _best_rank(rows, slopes, most, scale_before)
     found = fit(rows, slopes, scale_before, rank)
     if not all(np.isfinite(part).all() for part in found) or not (found.eigenvalues > 0).all():
-        return Base(before)
+        return MassAndCenter(before)
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
     dtype = before.scale.dtype
     base = LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
-    return Base(base, found.center)
+    return MassAndCenter(base, found.center)
 
 
 def is_nearly_normal(metric: Any, rows: np.ndarray, slopes: np.ndarray) -> bool:

@@ -26,6 +26,8 @@ from mongepatch.warmup.step_size import ANGLE, longest_step
 _JITTER = 0.15
 """The largest difference of a trajectory's ε from its mean, relative to that. Of three steps, one more or fewer would
 make a third of the squares' effective draws useless."""
+_LONGER = 1.1
+"""By how much leapfrog steps may become longer than the ε that was adapted, so that their number is a whole one."""
 _MOST_STEPS = 512
 """The longest of them: an ε that asks for more suits no M of this density."""
 _FEWEST_ACCEPTED = 0.94
@@ -41,44 +43,49 @@ def with_static(tuning: Tuning, static: Static) -> Tuning:
     return tuning._replace(trajectory=both.with_static(static) if is_one_program else static)
 
 
-def try_quarter_circle(state: WarmupState, step_size: float, draws: int) -> Trial:
-    """Try static trajectories of a quarter of a circle, with a guess of ε of leapfrog steps to begin with."""
-    static = quarter_circle(step_size)
-    tuning = with_static(state.tuning, static)
-    if not _can_turn(state):
-        return try_tuning(state, tuning, draws, settle=turn_by_a_quarter)
+def try_quarter_circle(state: WarmupState, step_size: float, draws: int, *, may_turn: bool) -> Trial:
+    """Try static trajectories of a quarter of a circle.
+
+    Args:
+        state: of warm-up.
+        step_size: a guess of ε of leapfrog steps to begin with.
+        draws: of the trial.
+        may_turn: whether leapfrog steps may become steps around a center, which is found with M.
+    """
+    tuning = with_static(state.tuning, quarter_circle(step_size, _frequency(state.tuning)))
     metric: Any = tuning.metric
-    if not metric.turns:
+    if may_turn and _can_turn(state) and not metric.turns:
         tuning = tuning._replace(metric=replace(metric, frequency=on_device(1.0, metric.center.dtype)))
-    return try_tuning(state, tuning, draws, settle=turn_by_a_quarter, step_size=longest_step(tuning))
+    held = longest_step(tuning) if _turns(state, tuning) else None
+    return try_tuning(state, tuning, draws, settle=turn_by_a_quarter, step_size=held)
 
 
 def turn_by_a_quarter(state: WarmupState) -> None:
     """Give static trajectories the number of steps that is a quarter of a circle.
 
-    Where steps turn x and v, it is the fewest that are accepted often enough; else it follows from the present ε, which
-    is then changed by as little as makes it one, unless the user has a say in it.
+    Where steps turn x and v, it is the fewest that are accepted often enough, and ε is held at the angle of each. Else
+    it follows from the present ε, which is then changed by as little as makes it one, unless the user has a say in it.
     """
-    metric: Any = state.tuning.metric
-    if _can_turn(state) and metric.turns:
+    if _turns(state, state.tuning):
         trajectory: Any = in_use(state.tuning.trajectory)
         steps = enough_steps(float(state.records[-1].info.acceptance_rate.mean()), int(trajectory.num_steps))
         state.tuning = with_static(state.tuning, Static(steps, 0.0, _JITTER))
         state.hold_step_size(longest_step(state.tuning))
         return
-    static = quarter_circle(state.step_size)
+    static = quarter_circle(state.step_size, _frequency(state.tuning))
     state.tuning = with_static(state.tuning, static)
-    if not state.has_given_acceptance:
+    if not state.has_given_acceptance:  # and steps are leapfrog
         state.end_with_step_size(2.0 * np.sin(0.5 * ANGLE / int(static.num_steps)))
 
 
-def quarter_circle(step_size: float) -> Static:
-    """Static trajectories of about a quarter of a circle, on average, by leapfrog steps.
+def quarter_circle(step_size: float, frequency: float = 0.0) -> Static:
+    """Static trajectories of about a quarter of a circle, on average.
 
-    In a normal density with M its precision, a step turns x and velocity by 2 asin(ε/2).
+    A leapfrog step in a normal density with M its precision turns x and velocity by 2 asin(ε/2), another by ωε.
     """
-    steps = ANGLE / (2.0 * np.arcsin(min(step_size, 2.0) / 2.0))
-    return Static(int(np.clip(round(steps), 1, _MOST_STEPS)), 0.0, _JITTER)
+    angle = frequency * step_size if frequency > 0.0 else 2.0 * np.arcsin(min(step_size, 2.0) / 2.0)
+    steps = ANGLE / angle
+    return Static(int(np.clip(np.ceil(steps / _LONGER), 1, _MOST_STEPS)), 0.0, _JITTER)
 
 
 def enough_steps(acceptance: float, steps: int) -> int:
@@ -94,7 +101,19 @@ def enough_steps(acceptance: float, steps: int) -> int:
 
 
 def _can_turn(state: WarmupState) -> bool:
-    """Whether steps may turn x and v around a center, by the program that is there already."""
+    """Whether steps may turn x and v around a center, by an ε that nobody has a say in."""
     metric: Any = state.tuning.metric
     has_center = isinstance(metric, Euclidean) and metric.center is not None
     return has_center and isinstance(state.runner.kernel, LMC) and not state.has_given_acceptance
+
+
+def _frequency(tuning: Tuning) -> float:
+    """ω, 0 for leapfrog steps."""
+    metric: Any = tuning.metric
+    return float(metric.frequency) if isinstance(metric, Euclidean) and metric.turns else 0.0
+
+
+def _turns(state: WarmupState, tuning: Tuning) -> bool:
+    """Whether steps with these tuning parameters do."""
+    metric: Any = tuning.metric
+    return _can_turn(state) and bool(metric.turns)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from mongepatch.chains import Record
 from mongepatch.coordinates import MappedDensity
 from mongepatch.warmup.coordinates import adapt_coordinates
-from mongepatch.warmup.inverse_mass import estimated
+from mongepatch.warmup.inverse_mass import with_estimated_mass
 from mongepatch.warmup.maps import adapt_maps
 from mongepatch.warmup.options import ToFind
 from mongepatch.warmup.state import WarmupState
@@ -64,7 +64,7 @@ def adapt_step_size_and_mass(state: WarmupState, to_find: ToFind, draws: int, fi
         elif window.learns and isinstance(state.runner.density, MappedDensity) and not state.is_transient:
             record = adapt_maps(state, record)
         if window.learns and structure is not None:
-            state.change(state.tuning._replace(metric=estimated(state.tuning.metric, record, structure)))
+            state.change(state.tuning._replace(metric=with_estimated_mass(state.tuning.metric, record, structure)))
     state.end_transient()
 
 

@@ -36,7 +36,7 @@ _INITIAL_DIVERGENCE_THRESHOLD = 1e10
 class WarmupState:
     """What adaptation works on: it runs draws, looks at them, and changes tuning parameters.
 
-    The step size is adapted all the time, unless the user has given it. `WarmupState.begin` makes one.
+    The step size is adapted all the time, unless the user has given it, or it is held. `WarmupState.begin` makes one.
     """
 
     def __init__(
@@ -148,6 +148,18 @@ class WarmupState:
         return isinstance(self.policy, FixedStepSize)
 
     @property
+    def holds_step_size(self) -> bool:
+        """Whether it is not adapted, though the user has not given it."""
+        return self._holds
+
+    @property
+    def angle(self) -> float:
+        """By about how much a step turns x and v, where M suits a normal density."""
+        metric: Any = self.tuning.metric
+        turns = isinstance(metric, Euclidean) and metric.turns
+        return self.step_size * (float(metric.frequency) if turns else 1.0)
+
+    @property
     def has_given_acceptance(self) -> bool:
         """Whether the user has given ε, or the acceptance rate that it is adapted to."""
         return self.has_fixed_step_size or self._fixed_acceptance
@@ -238,7 +250,7 @@ class WarmupState:
         self.finish_step_size()
 
     def hold_step_size(self, step_size: float) -> None:
-        """The same for good: it is not adapted again until `change` is given another."""
+        """The same, until `change` is given another."""
         self.end_with_step_size(step_size)
         self._holds = True
 

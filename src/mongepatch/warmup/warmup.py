@@ -108,7 +108,7 @@ def _choose_all(state: WarmupState, to_find: ToFind, most: int, fewest: int) -> 
     A warm-up that may be shorter is planned as the shorter one, until a trial tells.
     """
     draws, seen = fewest, _first_trial(state, to_find, round(_ADAPTATION * fewest), fewest)
-    if fewest < most and not is_easy(seen, state.step_size):
+    if fewest < most and not is_easy(seen, state.angle):
         draws, seen = most, _first_trial(state, to_find, round(_ADAPTATION * (most - fewest)), most)
     trial_draws = _trial_draws(draws)
     seen = take_care(state, to_find, seen, max(round(_CARE * draws), 1), trial_draws)
@@ -120,7 +120,7 @@ def _choose_all(state: WarmupState, to_find: ToFind, most: int, fewest: int) -> 
     if seen.diverges or seen.is_careful:
         draws = most
     length_draws = min(round(_LENGTH * draws), (draws - state.draws) // 2)
-    trajectory = choose_trajectory(state, to_find, seen, length_draws)
+    trajectory = choose_trajectory(state, to_find, seen, length_draws, tries_lengths=draws >= MIN_DRAWS_TO_CHOOSE)
     left = draws - state.draws
     state.change(state.tuning)
     adapt_step_size_and_mass(state, to_find, left, first=left // 2)
@@ -146,13 +146,13 @@ def _trial_draws(draws: int) -> int:
     return max(round(_TRIAL * draws), _MIN_TRIAL)
 
 
-def is_easy(seen: TrialStatistics, step_size: float) -> bool:
+def is_easy(seen: TrialStatistics, angle: float) -> bool:
     """Whether chains mix at once, and M suits the density: draws that follow would find no better one."""
     steps = float(seen.record.info.n_steps.mean())
     return (
         seen.diverging_fraction == 0
         and seen.bfmi > _EASY_BFMI
-        and is_round(steps, step_size)
+        and is_round(steps, angle)
         and seen.efficiency.ess_per_draw > _EASY_ESS_PER_DRAW
         and seen.efficiency.least_per_draw > _EASY_LEAST_PER_DRAW
     )
