@@ -211,7 +211,7 @@ def test_places_that_no_number_resolves_are_left_out():
 
 @pytest.mark.parametrize(("level", "scale", "count"), [(1e5, 1e-3, 4), (100.0, 0.01, 20_000)], ids=["mixed", "many"])
 def test_places_that_single_precision_resolves_are_kept(level, scale, count):
-    """Effects far smaller than an intercept beside them, and many groups, whose residuals are rounded by little each."""
+    """Effects far smaller than an intercept beside them, and many groups, of which each is rounded by little."""
 
     def density(p):
         z = p["theta"] / jnp.exp(p["v"]) if count == 4 else (p["theta"] - p["mu"]) / jnp.exp(p["v"])

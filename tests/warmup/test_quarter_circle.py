@@ -100,7 +100,7 @@ def of_kept():
 
 
 def test_there_are_enough_steps_where_few_are_seldom_accepted():
-    """Twenty kurtotic coordinates: three steps of a trial are mostly rejected, and their number grows until it suits."""
+    """Twenty coordinates with heavy tails, of which the steps of a trial are often rejected."""
 
     def density(x):
         return -3.0 * jnp.log1p(x**2 / 5.0).sum()
