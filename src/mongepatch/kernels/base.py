@@ -79,8 +79,8 @@ class Kernel(Protocol):
             key: randomness of this draw.
             point: the last draw, a `Point` of the setup's metric.
             setup: density, metric, step size and trajectory.
-            length_key: decides the number of steps, where chains that run in lockstep should all take the same; by
-                default each chain decides for itself.
+            length_key: decides the number of steps, and their length, where chains that run in lockstep should all take
+                the same; by default each chain decides for itself.
         """
 
 

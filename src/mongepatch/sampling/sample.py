@@ -118,7 +118,8 @@ def sample(
             `NUTS(max_depth)`, `Static(num_steps, jitter)`; none for the kernel "mmala".
         step_size: ε > 0, in the scale of the metric; by default it is found in warm-up.
         target_acceptance: the acceptance rate to find it for; by default 0.8, and 0.9 for a patch, for static
-            trajectories that are chosen, and where trajectories diverge.
+            trajectories that are chosen, and where trajectories diverge. Steps that turn around a center, whose length
+            is not found by it, are then not used.
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
         draws: draws of each chain to keep.
