@@ -10,6 +10,7 @@ from benchmarks.device.bias import MANY
 from benchmarks.device.problems import DeviceProblem
 from benchmarks.measures.effective_size import effective_size
 from mongepatch import baselines
+from mongepatch.chains.effective_size import effective_sizes_by_chains
 from mongepatch.paper.quiet import sample_quietly
 from mongepatch.program.stopwatch import stopwatch
 
@@ -80,4 +81,4 @@ def effective_draws(values: np.ndarray) -> float:
     """Effective size of the mean of [chain, draw]: of many chains, by the spread of their own means."""
     if len(values) < MANY:
         return effective_size(values, "bulk")
-    return float(values.var() / (values.mean(axis=1).var() / len(values)))
+    return float(effective_sizes_by_chains(values[..., None])[0])

@@ -41,7 +41,7 @@ def effective_sizes(draws: np.ndarray, method: str, *, squares: bool) -> np.ndar
     """
     chains = len(draws)
     draws = draws[evenly_spaced_chains(chains)] if chains > MAX_CHAINS else draws
-    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)
+    values = _with_squares(draws)
     if draws.shape[1] < 4 or not draws.size or not np.isfinite(values).all():
         return np.zeros(1)
     if not (np.ptp(values, axis=(0, 1)) > 0).all():
@@ -59,10 +59,14 @@ def effective_sizes_by_chains(draws: np.ndarray) -> np.ndarray:
     It is the variance of all draws over that of the means of chains, times the number of chains, and known to √(2/n) of
     it with n chains, however few draws they have. One zero stands for all where a quantity does not move.
     """
-    draws = draws.astype(np.float64)
-    values = np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)
+    values = _with_squares(draws.astype(np.float64))
     between = values.mean(axis=1).var(axis=0, ddof=1)
     if not values.size or not np.isfinite(values).all() or not (between > 0).all():
         return np.zeros(1)
     sizes: np.ndarray = len(draws) * values.var(axis=(0, 1)) / between
     return sizes
+
+
+def _with_squares(draws: np.ndarray) -> np.ndarray:
+    """Quantities, followed by their squares around the mean."""
+    return np.concatenate([draws, (draws - draws.mean(axis=(0, 1))) ** 2], axis=-1)

@@ -14,7 +14,7 @@ from mongepatch.metrics.base import (
     hamiltonian,
 )
 from mongepatch.metrics.dense import Dense
-from mongepatch.metrics.euclidean import Euclidean
+from mongepatch.metrics.euclidean import Euclidean, turning_frequency
 from mongepatch.metrics.fisher import Fisher, GaussNewtonFisher
 from mongepatch.metrics.monge import Monge
 from mongepatch.metrics.patch import Patch
@@ -39,4 +39,5 @@ __all__ = [
     "energy",
     "fitted",
     "hamiltonian",
+    "turning_frequency",
 ]

@@ -146,6 +146,11 @@ class Euclidean:
         return point.gradient
 
 
+def turning_frequency(metric: Any) -> float:
+    """ω of a metric in which x − center and v turn between kicks; 0 of any other."""
+    return float(metric.frequency) if isinstance(metric, Euclidean) and metric.turns else 0.0
+
+
 def _finite_vector(center: Any) -> Vector:
     """A vector of numbers; a traced one is not checked."""
     if not is_concrete(center):

@@ -201,8 +201,6 @@ def _begin_metric(metric: Any, dimension: int) -> tuple[Metric, Structure | None
 
 def _with_room_for_center(metric: Euclidean, dimension: int) -> Euclidean:
     """Leapfrog steps, by a program that can also turn x and v around a center, which is to be found with M."""
-    if metric.center is not None:
-        return metric
     return replace(metric, center=on_device(np.zeros(dimension), jnp.result_type(float)), frequency=on_device(0.0))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch.chains import Tuning
 from mongepatch.kernels import LMC
-from mongepatch.metrics import Euclidean
+from mongepatch.metrics import Euclidean, turning_frequency
 from mongepatch.trajectories import NUTSOrStatic, Static, in_use
 from mongepatch.warmup.efficiency import Trial, try_tuning
 from mongepatch.warmup.state import WarmupState
@@ -52,7 +52,7 @@ def try_quarter_circle(state: WarmupState, step_size: float, draws: int, *, may_
         draws: of the trial.
         may_turn: whether leapfrog steps may become steps around a center, which is found with M.
     """
-    tuning = with_static(state.tuning, quarter_circle(step_size, _frequency(state.tuning)))
+    tuning = with_static(state.tuning, quarter_circle(step_size, turning_frequency(state.tuning.metric)))
     metric: Any = tuning.metric
     if may_turn and _can_turn(state) and not metric.turns:
         tuning = tuning._replace(metric=replace(metric, frequency=on_device(1.0, metric.center.dtype)))
@@ -72,7 +72,7 @@ def turn_by_a_quarter(state: WarmupState) -> None:
         state.tuning = with_static(state.tuning, Static(steps, 0.0, _JITTER))
         state.hold_step_size(longest_step(state.tuning))
         return
-    static = quarter_circle(state.step_size, _frequency(state.tuning))
+    static = quarter_circle(state.step_size, turning_frequency(state.tuning.metric))
     state.tuning = with_static(state.tuning, static)
     if not state.has_given_acceptance:  # and steps are leapfrog
         state.end_with_step_size(2.0 * np.sin(0.5 * ANGLE / int(static.num_steps)))
@@ -107,13 +107,6 @@ def _can_turn(state: WarmupState) -> bool:
     return has_center and isinstance(state.runner.kernel, LMC) and not state.has_given_acceptance
 
 
-def _frequency(tuning: Tuning) -> float:
-    """ω, 0 for leapfrog steps."""
-    metric: Any = tuning.metric
-    return float(metric.frequency) if isinstance(metric, Euclidean) and metric.turns else 0.0
-
-
 def _turns(state: WarmupState, tuning: Tuning) -> bool:
     """Whether steps with these tuning parameters do."""
-    metric: Any = tuning.metric
-    return _can_turn(state) and bool(metric.turns)
+    return _can_turn(state) and turning_frequency(tuning.metric) > 0.0

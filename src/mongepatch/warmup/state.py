@@ -12,7 +12,7 @@ from mongepatch.coordinates import WhitenedDensity
 from mongepatch.coordinates.batches import OtherCoordinates, in_coordinates
 from mongepatch.kernels import LMC
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD
-from mongepatch.metrics import Euclidean, fitted
+from mongepatch.metrics import Euclidean, fitted, turning_frequency
 from mongepatch.program import jit
 from mongepatch.warmup.ascent import ascend
 from mongepatch.warmup.step_size import (
@@ -155,9 +155,7 @@ class WarmupState:
     @property
     def angle(self) -> float:
         """By about how much a step turns x and v, where M suits a normal density."""
-        metric: Any = self.tuning.metric
-        turns = isinstance(metric, Euclidean) and metric.turns
-        return self.step_size * (float(metric.frequency) if turns else 1.0)
+        return self.step_size * (turning_frequency(self.tuning.metric) or 1.0)
 
     @property
     def has_given_acceptance(self) -> bool:

@@ -15,7 +15,7 @@ from mongepatch._random import normal_vector
 from mongepatch._typing import Flag, LogDensity, PerPosition, Positions, PRNGKey, Scalar
 from mongepatch.chains import Tuning, points_at
 from mongepatch.kernels import Kernel, Setup
-from mongepatch.metrics import Euclidean, Metric
+from mongepatch.metrics import Euclidean, Metric, turning_frequency
 from mongepatch.metrics.inverse_mass import InverseMass
 from mongepatch.program import jit
 from mongepatch.trajectories import Static, in_use
@@ -117,11 +117,9 @@ def longest_step(tuning: Tuning) -> float:
 
     In a normal density every such step is accepted, and nothing else would end its growth.
     """
-    metric, trajectory = tuning.metric, in_use(tuning.trajectory)
-    if not (isinstance(metric, Euclidean) and metric.turns):
-        return np.inf
+    frequency, trajectory = turning_frequency(tuning.metric), in_use(tuning.trajectory)
     steps = int(trajectory.num_steps) if isinstance(trajectory, Static) else 1
-    return ANGLE / (float(metric.frequency) * steps)
+    return ANGLE / (frequency * steps) if frequency else np.inf
 
 
 def initial_policy(step_size: Any, acceptance: Any, chains: int, dtype: Any) -> FixedStepSize | DualAveraging:
