@@ -36,14 +36,6 @@ class LagrangianNode(NamedTuple):
     leaving: Motion
 
 
-class _Visit(NamedTuple):
-    """A point that the merged scheme passes: the phase that arrives, its velocity's bend, the motion that leaves."""
-
-    arrival: Phase
-    bend: Bend
-    leaving: Motion
-
-
 @dataclass(frozen=True)
 class Lagrangian:
     """Kick–drift–kick in the metric's own geometry.
@@ -62,22 +54,21 @@ class Lagrangian:
 
     def depart(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> LagrangianNode:
         """The first half kick, at a stored point."""
-        visit = _depart(logdensity, metric, start, step_size)
-        return LagrangianNode(visit.arrival, visit.leaving)
+        start, leaving = _depart(logdensity, metric, start, step_size)
+        return LagrangianNode(start, Motion(leaving.velocity, leaving.log_volume))
 
     def advance(
         self, logdensity: LogDensity, metric: Metric, node: LagrangianNode, step_size: Scalar
     ) -> LagrangianNode:
         """Drift to the next point; half a kick ends the step there, another half begins the next."""
-        point, slope, arrival = _drift(logdensity, metric, node.phase, node.leaving, step_size)
-        cost = metric.cost(arrival.velocity.size)
-        bend = metric.bend(point, slope, arrival.velocity)
-        velocity, bend, gained = metric.kick(point, slope, arrival.velocity, bend, 0.5 * step_size)
+        leaving, cost = node.leaving, metric.cost(node.phase.velocity.size)
+        before = node.phase._replace(velocity=leaving.velocity, log_volume=leaving.log_volume)
+        arrival, slope, bend = _drift(logdensity, metric, before, step_size)
+        velocity, bend, gained = metric.kick(arrival.point, slope, arrival.velocity, bend, 0.5 * step_size)
         phase = arrival._replace(velocity=velocity, log_volume=arrival.log_volume + gained)
-        leaving, _, further = metric.kick(point, slope, velocity, bend, 0.5 * step_size)
-        bends = 2 + cost.volume_bends
-        phase = phase.costing(cost.point + cost.slope + bends * cost.bend)
-        return LagrangianNode(phase, Motion(leaving, phase.log_volume + further))
+        onwards, _, further = metric.kick(phase.point, slope, velocity, bend, 0.5 * step_size)
+        phase = phase.costing((1 + cost.volume_bends) * cost.bend)
+        return LagrangianNode(phase, Motion(onwards, phase.log_volume + further))
 
     def run(
         self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: CountLike
@@ -89,13 +80,14 @@ class Lagrangian:
                 0, num_steps, lambda _, node: self.advance(logdensity, metric, node, step_size), first
             )
             return last.phase
-        visit = jax.lax.fori_loop(
-            0,
-            num_steps,
-            lambda _, visit: _pass(logdensity, metric, visit, step_size),
-            _depart(logdensity, metric, start, step_size),
-        )
-        return _arrive(logdensity, metric, visit, step_size)
+        _, leaving = _depart(logdensity, metric, start, step_size)
+
+        def step(number: CountLike, phase: Phase) -> Phase:
+            arrival, slope, bend = _drift(logdensity, metric, phase, step_size)
+            length = jnp.where(number + 1 < num_steps, step_size, 0.5 * step_size)
+            return _kicked(metric, arrival, slope, bend, length)
+
+        return jax.lax.fori_loop(0, num_steps, step, leaving)
 
     def path(self, logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar, num_steps: int) -> Phase:
         """Every end: row n is the end of a trajectory of n steps, row 0 its start."""
@@ -104,54 +96,43 @@ class Lagrangian:
             node = self.advance(logdensity, metric, node, step_size)
             return node, node.phase
 
-        def merged_step(visit: _Visit, _: None) -> tuple[_Visit, Phase]:
-            visit = _pass(logdensity, metric, visit, step_size)
-            return visit, _arrive(logdensity, metric, visit, step_size)
+        def merged_step(phase: Phase, _: None) -> tuple[Phase, Phase]:
+            arrival, slope, bend = _drift(logdensity, metric, phase, step_size)
+            leaving, end = (_kicked(metric, arrival, slope, bend, share * step_size) for share in (1.0, 0.5))
+            return leaving, end
 
-        first: Any = _depart(logdensity, metric, start, step_size)
         if self.scheme == "paper":
-            _, ends = jax.lax.scan(step, LagrangianNode(first.arrival, first.leaving), length=num_steps)
+            first = self.depart(logdensity, metric, start, step_size)
+            _, ends = jax.lax.scan(step, first, length=num_steps)
         else:
-            _, ends = jax.lax.scan(merged_step, first, length=num_steps)
+            _, leaving = _depart(logdensity, metric, start, step_size)
+            _, ends = jax.lax.scan(merged_step, leaving, length=num_steps)
         return with_start(start, ends)
 
 
-def _depart(logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> _Visit:
-    """The first half kick, at a stored point."""
-    point, cost = start.point, metric.cost(start.velocity.size)
-    _, slope = metric.at(logdensity, point.position)
-    bend = metric.bend(point, slope, start.velocity)
-    velocity, _, gained = metric.kick(point, slope, start.velocity, bend, 0.5 * step_size)
-    start = start.costing(cost.revisit + cost.slope + (1 + cost.volume_bends) * cost.bend)
-    return _Visit(start, bend, Motion(velocity, start.log_volume + gained))
+def _depart(logdensity: LogDensity, metric: Metric, start: Phase, step_size: Scalar) -> tuple[Phase, Phase]:
+    """The first half kick, at a stored point: the start with what it cost, and the phase that leaves it."""
+    cost = metric.cost(start.velocity.size)
+    _, slope = metric.at(logdensity, start.point.position)
+    bend = metric.bend(start.point, slope, start.velocity)
+    leaving = _kicked(metric, start.costing(cost.revisit + cost.slope + cost.bend), slope, bend, 0.5 * step_size)
+    return start._replace(n_grad=leaving.n_grad), leaving
 
 
-def _drift(
-    logdensity: LogDensity, metric: Metric, phase: Phase, leaving: Motion, step_size: Scalar
-) -> tuple[Any, Any, Phase]:
-    """The next point, its slope, and the phase that arrives there."""
-    position, velocity = drift(metric, phase.point, leaving.velocity, step_size)
+def _drift(logdensity: LogDensity, metric: Metric, leaving: Phase, step_size: Scalar) -> tuple[Phase, Any, Bend]:
+    """The phase that arrives at the next point, the slope there, and the bend of its velocity."""
+    position, velocity = drift(metric, leaving.point, leaving.velocity, step_size)
     point, slope = metric.at(logdensity, position)
-    arrival = phase._replace(point=point, velocity=velocity, log_volume=leaving.log_volume)
+    cost = metric.cost(velocity.size)
+    arrival = leaving._replace(point=point, velocity=velocity).costing(cost.point + cost.slope + cost.bend)
     # A path through a place without a density cannot be used, whatever its end.
-    return point, slope, arrival.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE)
+    arrival = arrival.failed(~jnp.isfinite(point.logdensity), Failure.NOT_FINITE)
+    return arrival, slope, metric.bend(point, slope, velocity)
 
 
-def _pass(logdensity: LogDensity, metric: Metric, visit: _Visit, step_size: Scalar) -> _Visit:
-    """Drift to the next point and leave it with a whole kick."""
-    point, slope, arrival = _drift(logdensity, metric, visit.arrival, visit.leaving, step_size)
-    cost = metric.cost(arrival.velocity.size)
-    bend = metric.bend(point, slope, arrival.velocity)
-    velocity, _, gained = metric.kick(point, slope, arrival.velocity, bend, step_size)
-    arrival = arrival.costing(cost.point + cost.slope + (1 + cost.volume_bends) * cost.bend)
-    return _Visit(arrival, bend, Motion(velocity, arrival.log_volume + gained))
-
-
-def _arrive(logdensity: LogDensity, metric: Metric, visit: _Visit, step_size: Scalar) -> Phase:
-    """The last half kick. The slope is for the log-volume of metrics that make further bends for it; others skip it."""
-    phase = visit.arrival
-    cost = metric.cost(phase.velocity.size)
-    _, slope = metric.at(logdensity, phase.point.position)
-    velocity, _, gained = metric.kick(phase.point, slope, phase.velocity, visit.bend, 0.5 * step_size)
+def _kicked(metric: Metric, phase: Phase, slope: Any, bend: Bend, length: Scalar) -> Phase:
+    """The phase after a kick at its point."""
+    velocity, _, gained = metric.kick(phase.point, slope, phase.velocity, bend, length)
+    cost = metric.cost(velocity.size)
     phase = phase._replace(velocity=velocity, log_volume=phase.log_volume + gained)
     return phase.costing(cost.volume_bends * cost.bend)

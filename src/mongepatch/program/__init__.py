@@ -10,7 +10,7 @@ from mongepatch.program.program import Program, trace
 from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
-from mongepatch.program.two_vectors import at_two_vectors
+from mongepatch.program.two_vectors import at_two_vectors, takes_several_vectors
 from mongepatch.program.windows import block_at, scattered_places
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "map_rows",
     "read_squares",
     "scattered_places",
+    "takes_several_vectors",
     "trace",
     "trace_density",
     "watch_compilation",

@@ -13,6 +13,20 @@ _FEW, _MANY = 2**10, 2**23
 """Numbers of entries: products with smaller matrices fuse with what surrounds them, of more data no copy is made."""
 
 
+_FIXED: dict[str, int] = {}
+"""Operations that take any number of vectors, by name, and how many operands come before these."""
+
+
+def takes_several_vectors(operation: Any, *, after: int) -> None:
+    """Declare that an operation has one result for each of the vectors that follow some first operands.
+
+    Args:
+        operation: a primitive with several results, linear in each vector.
+        after: how many operands come first.
+    """
+    _FIXED[operation.name] = after
+
+
 class _Pair(NamedTuple):
     """What an operation makes of the first and of the second vector."""
 
@@ -66,6 +80,9 @@ def _apply(equation: Any, operands: list[Any], copied: Collection[int]) -> list[
     if equation.primitive.name in CALLS:
         inner, constants = inner_program(equation)
         return _evaluate(inner, constants, operands, copied)
+    fixed = _FIXED.get(equation.primitive.name, len(operands))
+    if fixed < len(operands) and not any(isinstance(operand, _Pair) for operand in operands[:fixed]):
+        return _together(equation, operands[:fixed], operands[fixed:])
     matrix, axis = _matrix_and_axis(equation, operands)
     if axis == 0 or (axis == 1 and id(matrix) in copied):
         return [_product(equation, operands, axis)]
@@ -74,6 +91,13 @@ def _apply(equation: Any, operands: list[Any], copied: Collection[int]) -> list[
         for which in (0, 1)
     )
     return list(map(_Pair, first, second))
+
+
+def _together(equation: Any, fixed: list[Any], operands: list[Any]) -> list[_Pair]:
+    """What an operation that takes several vectors makes of both, by one call."""
+    pairs = [operand if isinstance(operand, _Pair) else _Pair(operand, operand) for operand in operands]
+    results = apply_operation(equation, [*fixed, *(vector for pair in pairs for vector in pair)])
+    return list(map(_Pair, results[::2], results[1::2]))
 
 
 def _matrix_and_axis(equation: Any, operands: list[Any]) -> tuple[Any, int | None]:

@@ -9,11 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from mongepatch._typing import PRNGKey, Scalar, Vector
+from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
 from mongepatch.targets.bernoulli import bernoulli_log_likelihood
 from mongepatch.targets.layout import Layout
+from mongepatch.targets.logistic_primitives import log_density
 from mongepatch.validation import positive_number
 
 _ENTRIES, _MOST_BLOCKS = 2**21, 64
@@ -51,18 +52,8 @@ def logistic_regression(
     if columns is not None and len(columns) != matrix.shape[1]:
         raise SettingError(f"columns must name the {matrix.shape[1]} columns of design; it has {len(columns)} names.")
     dimension = matrix.shape[1]
-    count = _number_of_blocks(matrix.size)
-    # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
-    blocks = [
-        (jnp.asarray(part.T.copy()), jnp.asarray(own))
-        for part, own in zip(np.array_split(matrix, count), np.array_split(2.0 * labels - 1.0, count), strict=True)
-    ]
-
-    def of_block(beta: Vector, features: jax.Array, signs: jax.Array) -> Scalar:
-        return bernoulli_log_likelihood(beta @ features, signs)
-
-    def logdensity(beta: Vector) -> Scalar:
-        return reduce(add, (of_block(beta, *block) for block in blocks)) - 0.5 * beta @ beta / prior_variance
+    make = _on_processors if jax.default_backend() == "cpu" else _on_accelerators
+    logdensity = make(matrix, 2.0 * labels - 1.0, prior_variance)
 
     def start(key: PRNGKey) -> Vector:
         return jax.random.uniform(key, (dimension,), dtype, -0.5, 0.5)
@@ -72,9 +63,32 @@ def logistic_regression(
     return Target(logdensity, layout, start, dims={"beta": ["column"]}, coords=coords)
 
 
-def _number_of_blocks(entries: int) -> int:
-    """How many parts of a design matrix are multiplied one after another; one on accelerators."""
-    return min(_MOST_BLOCKS, max(1, -(-entries // _ENTRIES))) if jax.default_backend() == "cpu" else 1
+def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: float) -> LogDensity:
+    """The log density by parts of the design matrix, which are multiplied one after another."""
+    count = min(_MOST_BLOCKS, max(1, -(-matrix.size // _ENTRIES)))
+    # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
+    blocks = [
+        (jnp.asarray(part.T.copy()), jnp.asarray(own))
+        for part, own in zip(np.array_split(matrix, count), np.array_split(signs, count), strict=True)
+    ]
+
+    def of_block(beta: Vector, features: jax.Array, signs: jax.Array) -> Scalar:
+        return bernoulli_log_likelihood(beta @ features, signs)
+
+    def logdensity(beta: Vector) -> Scalar:
+        return reduce(add, (of_block(beta, *block) for block in blocks)) - 0.5 * beta @ beta / prior_variance
+
+    return logdensity
+
+
+def _on_accelerators(matrix: np.ndarray, signs: np.ndarray, prior_variance: float) -> LogDensity:
+    """The log density as operations that GPUs have kernels for."""
+    features = jnp.asarray(signs[:, None] * matrix)
+
+    def logdensity(beta: Vector) -> Scalar:
+        return log_density(beta, features, 1.0 / prior_variance)
+
+    return logdensity
 
 
 def standardized_design(features: Any) -> np.ndarray:

@@ -1,0 +1,123 @@
+"""A logistic regression's log density as primitives: the same function as in JAX, under all that JAX does with it."""
+
+import re
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import mongepatch as mp
+from mongepatch.integrators import Phase
+from mongepatch.integrators.lagrangian import Lagrangian
+from mongepatch.metrics import Monge
+from mongepatch.targets import logistic_primitives
+
+COEFFICIENTS, OBSERVATIONS, PRECISION = 5, 37, 0.3
+RNG = np.random.default_rng(8)
+FEATURES = jnp.asarray(RNG.normal(size=(OBSERVATIONS, COEFFICIENTS)))
+BETA, V, U = (jnp.asarray(RNG.normal(size=COEFFICIENTS)) for _ in range(3))
+
+
+def density(beta, features=FEATURES):
+    return logistic_primitives.log_density(beta, features, PRECISION)
+
+
+def in_jax(beta, features=FEATURES):
+    return -jnp.logaddexp(0.0, -features @ beta).sum() - 0.5 * PRECISION * beta @ beta
+
+
+def along(function, vector):
+    """The derivative of a function along a vector."""
+    return lambda x: jax.jvp(function, (x,), (vector,))[1]
+
+
+DERIVATIVES = {
+    "value": lambda f: f,
+    "value, compiled": jax.jit,
+    "gradient": jax.grad,
+    "along a vector": lambda f: along(f, V),
+    "Hessian, forwards after reverse": jax.hessian,
+    "Hessian, reverse twice": lambda f: jax.jacrev(jax.jacrev(f)),
+    "Hessian, forwards twice": lambda f: jax.jacfwd(jax.jacfwd(f)),
+    "products of two vectors": lambda f: (
+        lambda x: jnp.stack(jax.vmap(jax.linearize(jax.grad(f), x)[1])(jnp.stack([V, U])))
+    ),
+    "a product of the Hessian, differentiated": lambda f: jax.grad(lambda x: jax.jvp(jax.grad(f), (x,), (V,))[1] @ U),
+    "third derivatives": lambda f: jax.jacfwd(jax.hessian(f)),
+    "fourth derivative along vectors": lambda f: along(along(along(along(f, V), U), V), U),
+}
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_derivatives_are_those_of_the_density_in_jax(name):
+    found, expected = (DERIVATIVES[name](function)(BETA) for function in (density, in_jax))
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-11)
+
+
+@pytest.mark.parametrize("derivative", [lambda f: f, jax.grad, jax.hessian], ids=["value", "gradient", "Hessian"])
+def test_batches_along_any_axes(derivative):
+    many = jnp.asarray(RNG.normal(size=(2, COEFFICIENTS, 3)))
+    over = lambda f: jax.vmap(jax.vmap(derivative(f), 1))(many)  # noqa: E731
+    np.testing.assert_allclose(over(density), over(in_jax), rtol=1e-10, atol=1e-11)
+
+
+def test_chains_are_one_operation():
+    text = str(jax.make_jaxpr(jax.vmap(jax.vmap(jax.value_and_grad(density))))(jnp.zeros((3, 4, COEFFICIENTS))))
+    assert text.count("logistic_gradients[") == 1
+    assert f"f64[3,4,{COEFFICIENTS}] = logistic_gradients[" in text
+
+
+@pytest.mark.parametrize("derivative", [lambda f: f, jax.grad], ids=["value", "gradient"])
+def test_features_may_vary_and_may_be_differentiated(derivative):
+    several = jnp.asarray(RNG.normal(size=(3, OBSERVATIONS, COEFFICIENTS)))
+    for function in (
+        lambda f: jax.vmap(lambda features: derivative(lambda x: f(x, features))(BETA))(several),
+        lambda f: jax.jacfwd(lambda features: derivative(lambda x: f(x, features))(BETA))(FEATURES),
+    ):
+        np.testing.assert_allclose(function(density), function(in_jax), rtol=1e-10, atol=1e-11)
+
+
+def test_a_bend_takes_both_products_in_one_operation():
+    metric = Monge(1.0)
+
+    def kicked(x, v):
+        point, slope = metric.at(density, x)
+        return metric.bend(point, slope, v)
+
+    used = jax.make_jaxpr(kicked)(BETA, V).pretty_print(source_info=False)
+    vector = rf"\w+:f64\[{COEFFICIENTS}\]"
+    assert len(re.findall(rf"{vector} {vector} = logistic_products\[", used)) == 1
+    hessian, gradient = jax.hessian(in_jax)(BETA), jax.grad(in_jax)(BETA)
+    bend = kicked(BETA, V)
+    np.testing.assert_allclose(bend.curvature, hessian @ gradient, rtol=1e-10)
+    np.testing.assert_allclose(bend.along, hessian @ V, rtol=1e-10)
+
+
+def test_trajectories_are_those_of_the_density_in_jax():
+    metric, integrator = Monge(0.7), Lagrangian()
+
+    def end(function):
+        start = Phase.start(metric.at(function, BETA)[0], V)
+        return jax.jit(lambda: integrator.run(function, metric, start, jnp.asarray(0.05), 4))()
+
+    found, expected = end(density), end(in_jax)
+    np.testing.assert_allclose(found.point.position, expected.point.position, rtol=1e-10)
+    np.testing.assert_allclose(found.log_volume, expected.log_volume, rtol=1e-8)
+
+
+def test_a_target_uses_them_on_accelerators(monkeypatch):
+    design, outcomes = np.asarray(FEATURES), RNG.random(OBSERVATIONS) < 0.4
+    on_processor = mp.targets.logistic_regression(design, outcomes, prior_variance=2.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "default_backend", lambda: "gpu")
+        on_accelerator = mp.targets.logistic_regression(design, outcomes, prior_variance=2.0)
+    assert "logistic_gradients" in str(jax.make_jaxpr(on_accelerator.logdensity)(BETA))
+    assert "logistic_gradients" not in str(jax.make_jaxpr(on_processor.logdensity)(BETA))
+    assert on_accelerator.logdensity(BETA) == pytest.approx(float(on_processor.logdensity(BETA)), rel=1e-12)
+    trees = [
+        mp.sample(target, draws=50, warmup=100, chains=4, progress=False, seed=3)
+        for target in (on_accelerator, on_processor)
+    ]
+    means = [tree["posterior"]["beta"].values.mean((0, 1)) for tree in trees]
+    assert np.abs(means[0] - means[1]).max() < 0.5
