@@ -129,20 +129,23 @@ class Monge:
     ) -> tuple[Vector, MongeBend, Scalar]:
         """Closed form of the linear solve, with a = α², e = `length`, m = M⁻¹h and Hv from `bend`.
 
-        v′ = v + s n − (e a/L) m,  s = e (1 − a v·Hv + (a²/L) (g + e Hv)·m) / (L + e a h·v)
+        v′ = v + s n − (e a/L) m,  s = e (1 − a v·Hv + (a²/L) (h·n + e Hv·m)) / (L + e a h·v)
         log-volume = log|1 − e a h·v′/L| − log|1 + e a h·v/L|
 
         The paper's form of v′ adds and takes away a (g·v) n, which is huge where the target is stiff; here it has been
-        cancelled by hand, so that α = 0 is leapfrog exactly and steep points lose no digits.
+        cancelled by hand, so that α = 0 is leapfrog exactly and steep points lose no digits. h·v′ is added up from the
+        products of its terms: all sums over parameters are then made at once, and accelerators keep no copy of v.
         """
         a = self.alpha**2
         share = a / point.stretch
         natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(bend.curvature)
-        before = length * share * dot(bend.curvature, velocity)
-        numerator = 1.0 - a * dot(velocity, bend.along) + a * share * dot(point.gradient + length * bend.along, pull)
+        turn, along_natural = length * share, dot(bend.curvature, natural)
+        along = dot(bend.curvature, velocity)
+        before = turn * along
+        numerator = 1.0 - a * dot(velocity, bend.along) + a * share * (along_natural + length * dot(bend.along, pull))
         push = length * numerator / (point.stretch * (1.0 + before))
-        kicked = velocity + push * natural - length * share * pull
-        after = length * share * dot(bend.curvature, kicked)
+        kicked = velocity + push * natural - turn * pull
+        after = turn * (along + push * along_natural - turn * dot(bend.curvature, pull))
         log_volume = jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
         return kicked, MongeBend(bend.curvature, slope.hessian_times(kicked)), log_volume
 
