@@ -72,7 +72,9 @@ class Runner:
         self._key, self._report = key, report
         self.done = 0
         """Draws of each chain so far, by whose numbers randomness is made."""
-        self._count, self._program = 1, ""
+        self._count = 1
+        self._program: Any = None
+        """What decides which program the last chunk was made by: the structure and the types of its arguments."""
         self.compiling: list[Future[Any] | None] = []
         """The next samplers, in the order in which they are needed; None for those that `compile_ahead` leaves out."""
         self.seconds = 0.0
@@ -146,7 +148,8 @@ class Runner:
 
     def _compile(self, points: Any, tuning: Tuning, policy: Any) -> None:
         """Compile, and draw nothing, where the last chunk was another program's."""
-        program = str(jax.tree.map(lambda leaf: jax.typeof(leaf), (points, tuning, policy)))
+        leaves, structure = jax.tree.flatten((points, tuning, policy))
+        program = structure, tuple(map(jax.typeof, leaves))
         if program != self._program:
             started = time.perf_counter()
             wait([future for future in self.compiling[:1] if future is not None])

@@ -46,7 +46,8 @@ class JitWithOptions:
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         """Call the function, compiled."""
-        traced = any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((arguments, named)))
+        kinds = set(map(type, jax.tree.leaves((arguments, named))))
+        traced = any(issubclass(kind, jax.core.Tracer) for kind in kinds)
         return (self._part if traced else self._whole)(*arguments, **named)
 
     def lower(self, *arguments: Any, **named: Any) -> Any:
