@@ -1,5 +1,7 @@
 """The base metric that warm-up finds."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,8 @@ import pytest
 from helpers import sample_quietly
 
 import mongepatch as mp
+from mongepatch.integrators import Lagrangian, Phase
+from mongepatch.metrics import for_many_steps
 from mongepatch.metrics.low_rank import LowRank
 from mongepatch.warmup import choose_metric
 from mongepatch.warmup.inverse_mass import estimate, initial_inverse_mass, is_nearly_normal
@@ -64,6 +68,42 @@ def test_a_step_of_a_few_parameters_makes_one_product_with_a_low_rank():
     for product in (mass.apply, mass.solve, mass.root, mass.root_transposed):
         linear = jax.linearize(product, jnp.ones(5))[1]  # all else is computed once, whatever the vector is
         assert str(jax.make_jaxpr(linear)(jnp.ones(5))).count("dot_general[") == 1
+
+
+@pytest.mark.parametrize("dimension", [5, 40])
+def test_matrices_of_a_low_rank_make_the_same_products(dimension):
+    scale, eigenvalues = jnp.asarray(RNG.uniform(0.5, 2.0, dimension)), jnp.asarray(RNG.uniform(0.1, 10.0, 3))
+    mass = LowRank(scale, jnp.asarray(np.linalg.qr(RNG.normal(size=(dimension, 3)))[0]), eigenvalues)
+    made, v = mass.as_matrices(), jnp.asarray(RNG.normal(size=dimension))
+    assert (made is mass) == (dimension > 32)
+    for name in ("apply", "solve", "root", "root_transposed"):
+        np.testing.assert_allclose(getattr(made, name)(v), getattr(mass, name)(v), rtol=1e-14, atol=1e-14)
+    assert made.log_det_mass() == mass.log_det_mass()
+
+
+def test_both_kicks_at_a_point_of_a_loop_share_one_product():
+    def density(x):
+        return -(x**4).sum()
+
+    def products(prepare):
+        """Products with vectors of four chains in the compiled loop over steps."""
+
+        def run(metric, x, count):
+            metric, integrator, step_size = prepare(metric), Lagrangian(), jnp.asarray(0.1)
+
+            def advance(_, node):
+                return integrator.advance(density, metric, node, step_size)
+
+            start = integrator.depart(density, metric, Phase.start(metric.at(density, x)[0], x), step_size)
+            return jax.lax.fori_loop(0, count, advance, start)
+
+        base = LowRank(jnp.ones(5), jnp.eye(5), jnp.full(5, 2.0))
+        metric = mp.Euclidean(base, jnp.zeros(5))
+        of_chains = jax.jit(jax.vmap(run, (None, 0, None)))
+        compiled = of_chains.lower(metric, jnp.ones((4, 5)), 3).compile().as_text()
+        return len(re.findall(r"\[(?:4,5|5,4)\]\S* dot\(", compiled))
+
+    assert products(for_many_steps) == 2 < products(lambda metric: metric)  # one to depart, and one for each step
 
 
 def test_low_rank_serves_the_monge_metric_like_the_matrix():

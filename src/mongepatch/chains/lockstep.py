@@ -12,6 +12,7 @@ from mongepatch._typing import Count, LogDensity, PRNGKey
 from mongepatch.chains.draws import Chunk, StepSizePolicy, Tuning, acceptance_of, draw_keys, setup_of
 from mongepatch.chains.placement import of_all_chains, on_each_device
 from mongepatch.kernels import Kernel, draw
+from mongepatch.metrics import for_many_steps
 from mongepatch.program import jit
 
 P = TypeVar("P", bound=StepSizePolicy)
@@ -80,6 +81,7 @@ def _run(
 ) -> tuple[Any, P, Chunk]:
     """The draws of the chains of one device."""
     chain_key, length_key = jax.random.split(key)
+    tuning = tuning._replace(metric=for_many_steps(tuning.metric))
 
     def draw_all(number: Count, points: Any, policy: P) -> tuple[Any, P, Chunk]:
         keys = draw_keys(chain_key, jnp.full(chains.size, number), chains)

@@ -14,7 +14,7 @@ from mongepatch.metrics.base import (
     hamiltonian,
 )
 from mongepatch.metrics.dense import Dense
-from mongepatch.metrics.euclidean import Euclidean, turning_frequency
+from mongepatch.metrics.euclidean import Euclidean, for_many_steps, turning_frequency
 from mongepatch.metrics.fisher import Fisher, GaussNewtonFisher
 from mongepatch.metrics.monge import Monge
 from mongepatch.metrics.patch import Patch
@@ -38,6 +38,7 @@ __all__ = [
     "drift",
     "energy",
     "fitted",
+    "for_many_steps",
     "hamiltonian",
     "turning_frequency",
 ]

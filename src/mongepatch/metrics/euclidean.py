@@ -5,7 +5,7 @@ With a center, the Hamiltonian is split into that of a normal density and the re
 x − center and v, which is followed exactly; kicks are by what the density adds to it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import jax
@@ -20,6 +20,7 @@ from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
 from mongepatch.errors import MetricError
 from mongepatch.metrics.base import Cost
 from mongepatch.metrics.inverse_mass import InverseMass, inverse_mass_from
+from mongepatch.metrics.low_rank import LowRank
 from mongepatch.validation import number_at_least_zero
 
 
@@ -149,6 +150,12 @@ class Euclidean:
 def turning_frequency(metric: Any) -> float:
     """ω of a metric in which x − center and v turn between kicks; 0 of any other."""
     return float(metric.frequency) if isinstance(metric, Euclidean) and metric.turns else 0.0
+
+
+def for_many_steps(metric: Any) -> Any:
+    """The metric with what is the same in all steps computed once; for compiled code, around its loops."""
+    base = metric.inverse_mass if isinstance(metric, Euclidean) else None
+    return replace(metric, inverse_mass=base.as_matrices()) if isinstance(base, LowRank) else metric
 
 
 def _finite_vector(center: Any) -> Vector:

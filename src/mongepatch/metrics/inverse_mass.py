@@ -16,7 +16,7 @@ from mongepatch._linalg import dot
 from mongepatch._pytree import is_concrete, pytree
 from mongepatch._typing import Matrix, Scalar, Vector
 from mongepatch.errors import MetricError
-from mongepatch.metrics.low_rank import LowRank
+from mongepatch.metrics.low_rank import LowRank, Matrices
 from mongepatch.validation import number_at_least_zero
 
 
@@ -118,7 +118,7 @@ class Correlated:
 Structure: TypeAlias = Literal["auto", "diagonal", "low-rank", "dense"]
 
 
-InverseMass: TypeAlias = Identity | Diagonal | Correlated | LowRank
+InverseMass: TypeAlias = Identity | Diagonal | Correlated | LowRank | Matrices
 
 
 def inverse_mass_from(value: Any) -> Any:
@@ -127,7 +127,7 @@ def inverse_mass_from(value: Any) -> Any:
     Args:
         value: None, a vector of variances, a covariance matrix, or the structure of one that is to be found.
     """
-    if isinstance(value, Identity | Diagonal | Correlated | LowRank | ToBeFound):
+    if isinstance(value, InverseMass | ToBeFound):
         return value
     if value is None:
         return Identity()

@@ -9,7 +9,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._linalg import dot
 from mongepatch._pytree import pytree
-from mongepatch._typing import Directions, PerDirection, Scalar, Vector
+from mongepatch._typing import Directions, Matrix, PerDirection, Scalar, Vector
 from mongepatch.errors import MetricError
 
 _SMALL = 32
@@ -63,16 +63,77 @@ class LowRank:
         """Log det M."""
         return -2.0 * jnp.log(self.scale).sum() - jnp.log(self.eigenvalues).sum()
 
-    def _times(self, left: Vector, power: float, right: Vector, vector: Vector) -> Vector:
-        """L (I + U (Λ − I) Uᵀ)ᵖ R y with diagonal L and R."""
+    def as_matrices(self) -> "LowRank | Matrices":
+        """The same with its matrices, for many products; itself in dimensions in which these would cost more."""
+        if self.scale.size > _SMALL:
+            return self
+        ones = jnp.ones_like(self.scale)
+        return Matrices(
+            self._matrix(self.scale, 1.0, self.scale),
+            self._matrix(1.0 / self.scale, -1.0, 1.0 / self.scale),
+            self._matrix(self.scale, 0.5, ones),
+            self._matrix(ones, 0.5, self.scale),
+            self.log_det_mass(),
+        )
+
+    def _matrix(self, left: Vector, power: float, right: Vector) -> Matrix:
+        """L (I + U (Λ − I) Uᵀ)ᵖ R with diagonal L and R."""
         factors = self.eigenvalues**power - 1.0
+        turn = dot(self.directions * factors, self.directions.T) + np.eye(self.scale.size, dtype=self.scale.dtype)
+        return left[:, None] * turn * right
+
+    def _times(self, left: Vector, power: float, right: Vector, vector: Vector) -> Vector:
+        """L (I + U (Λ − I) Uᵀ)ᵖ R y."""
         if vector.size <= _SMALL:
-            # The matrix is the same in all steps of a loop, so that compiled code makes it once, before the first.
-            turn = dot(self.directions * factors, self.directions.T) + np.eye(vector.size, dtype=vector.dtype)
-            return dot(left[:, None] * turn * right, vector)
+            return dot(self._matrix(left, power, right), vector)
+        factors = self.eigenvalues**power - 1.0
 
         def turned() -> Vector:
             return scaled + dot(self.directions, factors * dot(scaled, self.directions))
 
         scaled = right * vector
         return left * jax.lax.cond((self.eigenvalues != 1.0).any(), turned, lambda: scaled)
+
+
+@pytree
+@dataclass(frozen=True)
+class Matrices:
+    """A `LowRank` of a small dimension whose matrices are made: one product with a matrix is all that is left to do.
+
+    Compiled code would make matrices once for a loop, but those of each call by themselves, and not see that products
+    with them are the same.
+    """
+
+    inverse: Matrix
+    """M⁻¹."""
+    mass: Matrix
+    """M."""
+    factor: Matrix
+    """C."""
+    transposed: Matrix
+    """Cᵀ."""
+    log_det: Scalar
+    """Log det M."""
+
+    def check(self, dimension: int) -> None:
+        """Matrices are made from a base metric that was checked."""
+
+    def apply(self, covector: Vector) -> Vector:
+        """M⁻¹ g."""
+        return dot(self.inverse, covector)
+
+    def solve(self, vector: Vector) -> Vector:
+        """M v."""
+        return dot(self.mass, vector)
+
+    def root(self, noise: Vector) -> Vector:
+        """C z."""
+        return dot(self.factor, noise)
+
+    def root_transposed(self, covector: Vector) -> Vector:
+        """Cᵀ g."""
+        return dot(self.transposed, covector)
+
+    def log_det_mass(self) -> Scalar:
+        """Log det M."""
+        return self.log_det
