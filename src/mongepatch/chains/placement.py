@@ -8,8 +8,6 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from mongepatch._arrays import on_device
-
 AXIS = "chain"
 """The axis of a mesh along which chains are divided."""
 
@@ -26,9 +24,9 @@ class Placement:
         """How many devices there are, each with as many chains as any other."""
         return 1 if self.mesh is None else self.mesh.size
 
-    def numbers(self, chains: int) -> jax.Array:
+    def numbers(self, chains: int) -> jax.Array | np.ndarray:
         """The numbers of so many chains, by which their randomness is made."""
-        placed: jax.Array = self.placed(on_device(np.arange(self.offset, self.offset + chains, dtype=np.int32)))
+        placed: jax.Array | np.ndarray = self.placed(np.arange(self.offset, self.offset + chains, dtype=np.int32))
         return placed
 
     def placed(self, points: Any) -> Any:

@@ -203,9 +203,8 @@ def _selected(
     extra = (buffers.internal, buffers.gradient) if internals else ()
 
     def copy() -> Record:
-        # All copies from the device begin at once, rather than one after the other.
-        whole = jax.device_get((position, extra, buffers.info))
-        positions, internal_rows, info = jax.tree.map(lambda buffer: buffer[:count], whole)
+        whole = (position, extra, buffers.info)
+        positions, internal_rows, info = jax.tree.map(lambda buffer: np.asarray(buffer)[:count], whole)
         internal, gradient = (rows[:, first::internals] for rows in internal_rows) if internals else (None, None)
         return Record(positions, internal, gradient, info)
 

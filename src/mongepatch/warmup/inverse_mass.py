@@ -11,6 +11,7 @@ say little: 1/variance there. Gradients would take the steepest corner for the s
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -142,8 +143,8 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
         return MassAndCenter(before)
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
-    dtype = before.scale.dtype
-    base = LowRank(on_device(found.scale, dtype), on_device(directions, dtype), on_device(eigenvalues, dtype))
+    parts = (found.scale, directions, eigenvalues)
+    base = LowRank(*jax.device_put([part.astype(before.scale.dtype) for part in parts]))
     return MassAndCenter(base, found.center)
 
 

@@ -105,7 +105,8 @@ def _promised_gains(draws: np.ndarray) -> np.ndarray:
     """
     spread = draws.std(axis=0)
     standard = (draws - draws.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    skewness, excess = (standard**3).mean(axis=0), (standard**4).mean(axis=0) - 3.0
+    squares = standard * standard  # powers take ten times as long
+    skewness, excess = (squares * standard).mean(axis=0), (squares * squares).mean(axis=0) - 3.0
     found: np.ndarray = np.where(spread > 0, skewness**2 / 12.0 + excess**2 / 48.0, 0.0)
     return found
 

@@ -78,10 +78,9 @@ class DualAveraging:
         update the average is the guess, where BlackJAX's is 1.
         """
         numbers = (np.minimum(step_size, longest), target, np.full(chains, target), longest)
-        # All of them go to the device at once.
-        parts = [*(np.asarray(number, dtype) for number in numbers), np.array(True), np.array(watch_worst)]
-        first, goal, recent, limit, active, watches = jax.device_put(parts)
-        return cls(_begin_search(first), goal, active, watches, recent, limit)
+        first, goal, recent, limit = (np.asarray(number, dtype) for number in numbers)
+        made: DualAveraging = _begin(first, goal, recent, limit, np.array(watch_worst))
+        return made
 
     @property
     def step_size(self) -> Scalar:
@@ -175,7 +174,7 @@ def find_leapfrog_step_size(
     """The same for a kernel whose steps are leapfrog steps: `points_at`, which is compiled already, does the work."""
 
     def accepts(step_size: float) -> bool:
-        length = on_device(step_size, points.position.dtype)
+        length = np.asarray(step_size, points.position.dtype)
         position, noise, middle = _leapfrog_begin(key, points, metric.inverse_mass, length)
         rates = np.asarray(_leapfrog_end(points_at(position, density, metric), points, noise, middle, metric, length))
         return bool(np.where(np.isfinite(rates), rates, 0.0).mean() > target)
@@ -209,12 +208,13 @@ def _leapfrog_end(
 
 
 @partial(jit, quick=True)
-def _begin_search(step_size: Scalar) -> Any:
-    """The state of dual averaging around a step size, in one program."""
+def _begin(step_size: Scalar, target: Scalar, recent: jax.Array, longest: Scalar, watch_worst: Flag) -> DualAveraging:
+    """Dual averaging around a step size: one program, which also brings all of its numbers to the device."""
     begin, _, _ = _dual_averaging()
     search = begin(step_size)
     search = search._replace(mu=search.log_x, log_x_avg=search.log_x)
-    return jax.tree.map(lambda leaf: jnp.asarray(leaf, step_size.dtype), search)
+    search = jax.tree.map(lambda leaf: jnp.asarray(leaf, step_size.dtype), search)
+    return DualAveraging(search, target, jnp.asarray(True), watch_worst, recent, longest)
 
 
 def _dual_averaging() -> Any:
