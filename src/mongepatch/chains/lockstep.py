@@ -104,7 +104,9 @@ def _run(
         number = (first + i).astype(number_type)
         values = eval_jaxpr(program.jaxpr, program.consts, number, *jax.tree.leaves((points, policy)))
         points, policy, row = jax.tree.unflatten(jax.tree.structure((points, policy, shapes)), values)
-        return points, policy, jax.tree.map(lambda buffer, entry: buffer.at[i].set(entry), rows, row)
+        # There is room for each row. `at[i].set` would look whether there is.
+        put = partial(jax.lax.dynamic_update_index_in_dim, index=i, axis=0)
+        return points, policy, jax.tree.map(put, rows, row)
 
     empty: Any = jax.tree.map(lambda leaf: jnp.zeros((capacity, *leaf.shape), leaf.dtype), shapes)
     result: tuple[Any, P, Chunk] = jax.lax.fori_loop(0, count, body, (points, policy, empty))
