@@ -84,6 +84,27 @@ def test_values_are_those_at_each_vector(density, traced):
         np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12 * float(jnp.abs(expected).max()))
 
 
+SHAPES = [(300, 12), (9, 2000), (500, 43), (5000, 101), (40, 5000)]
+"""Matrices whose rows are, or are not, whole numbers of lines of a cache."""
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_products_with_matrices_of_any_shape(shape, dtype):
+    matrix = jnp.asarray(RNG.normal(size=shape), dtype)
+    vectors = [jnp.asarray(RNG.normal(size=(3, shape[1])), dtype) for _ in range(2)]
+
+    def both(first, second):
+        return at_two_vectors(lambda v: (matrix @ v) @ matrix, first, second)
+
+    exact = np.asarray(matrix, float)
+    for found in (jax.jit(jax.vmap(both))(*vectors), [jnp.stack(v) for v in zip(*map(both, *vectors), strict=True)]):
+        for vector, value in zip(vectors, found, strict=True):
+            expected = np.asarray(vector, float) @ exact.T @ exact
+            np.testing.assert_allclose(value, expected, atol=100 * jnp.finfo(dtype).eps * np.abs(expected).max())
+            assert value.dtype == dtype
+
+
 FACTORS = re.compile(r"stablehlo\.dot_general .*: \(tensor<([0-9x]*)xf64>")
 
 
@@ -176,6 +197,6 @@ def test_matrices_are_transposed_before_the_loop_over_draws(trajectory, traced):
     keys = jax.random.split(jax.random.key(0), 5)
     program = jax.jit(run).lower(density, keys) if traced else jax.jit(lambda keys: run(density, keys)).lower(keys)
     text = program.compile().as_text()
-    made = rf"= f64\[{COLUMNS},{ROWS}\]\S* (?!get-tuple-element|parameter)"
+    made = rf"= f64\[{COLUMNS},{ROWS + -ROWS % 8}\]\S* (?!get-tuple-element|parameter)"  # in lines of 64 bytes
     assert re.search(made, text), "no matrix is transposed"
     assert not [line for line in bodies_of_loops(text) if re.search(made, line)]

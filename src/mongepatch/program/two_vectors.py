@@ -27,6 +27,10 @@ def takes_several_vectors(operation: Any, *, after: int) -> None:
     _FIXED[operation.name] = after
 
 
+_LINE = 64
+"""Bytes that processors read at once."""
+
+
 class _Pair(NamedTuple):
     """What an operation makes of the first and of the second vector."""
 
@@ -120,12 +124,19 @@ def _product(equation: Any, operands: list[Any], axis: int) -> _Pair:
 
     def at_once(matrix: Any, first: Any, second: Any) -> Any:
         # Rows are summed many at a time, columns one by one. Without the barrier, the compiler would sum columns again.
-        rows = matrix if axis == 0 else jax.lax.optimization_barrier(matrix.T)
+        rows = matrix if axis == 0 else jax.lax.optimization_barrier(_in_whole_lines(matrix.T))
         both = jax.lax.dot_general(jnp.stack([first, second]), rows, (((1,), (0,)), ((), ())), **settings)
-        return both[0], both[1]
+        length = matrix.shape[1 - axis]
+        return both[0, :length], both[1, :length]
 
     def apart(matrix: Any, *vectors: Any) -> Any:
         ordered = ((matrix, vector) if matrix_first else (vector, matrix) for vector in vectors)
         return tuple(apply_operation(equation, factors)[0] for factors in ordered)
 
     return _Pair(*jax.lax.platform_dependent(matrix, first, second, cpu=at_once, default=apart))
+
+
+def _in_whole_lines(matrix: Any) -> Any:
+    """The matrix with columns of zeros behind it, such that each row is a whole number of lines of a cache."""
+    line = _LINE // matrix.dtype.itemsize
+    return jnp.pad(matrix, ((0, 0), (0, -matrix.shape[1] % line)))
