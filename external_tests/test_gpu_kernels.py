@@ -16,6 +16,8 @@ from mongepatch.targets import logistic_primitives
 ON_GPU = jax.default_backend() == "gpu"
 if not ON_GPU:
     os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
+else:
+    pytest.importorskip("jax_triton", reason="jax-triton is not installed: pip install 'mongepatch[gpu]'")
 pytest.importorskip("triton", reason="Triton is not installed: pip install 'mongepatch[gpu]'")
 
 PRECISION, RNG = 0.3, np.random.default_rng(4)

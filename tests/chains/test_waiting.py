@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+from mongepatch.chains import waiting
 from mongepatch.chains.waiting import wait_until_ready
 
 needs_timers = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs signals of a timer")
@@ -69,6 +70,21 @@ def test_a_wait_is_one_wait():
     before = time.thread_time()
     wait_until_ready(number)
     assert time.thread_time() - before < 0.01
+
+
+def test_a_thread_is_waited_for_at_the_end_where_a_signal_comes_as_it_starts(monkeypatch):
+    class Interrupted(Thread):
+        def start(self):
+            super().start()
+            raise AlarmError
+
+    monkeypatch.setattr(waiting, "Thread", Interrupted)
+    left = []
+    monkeypatch.setattr(waiting, "_left", left)
+    with pytest.raises(AlarmError):
+        wait_until_ready(slow(0.5))
+    (thread,) = left
+    thread.join()
 
 
 PROGRAM = """

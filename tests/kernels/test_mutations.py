@@ -16,6 +16,7 @@ from invariance import MAX_STANDARD_ERRORS, compiled, information, patch, prior_
 
 import mongepatch as mp
 from mongepatch import kernels
+from mongepatch.integrators import Lagrangian
 from mongepatch.metrics.dense import DenseMetric, _DenseKick
 from mongepatch.metrics.patch.patch import _PatchKick
 from mongepatch.trajectories import NUTSOrStatic
@@ -30,10 +31,11 @@ CHAINS, DRAWS = 8000, 60
 OF_MONGE = {
     "kick, turn": (mp.Monge, "kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
     "kick, correction": (mp.Monge, "kick", "a * share", "share"),
-    "kick, force": (mp.Monge, "kick", "length * share * pull", "length / point.stretch * pull"),
+    "kick, force": (mp.Monge, "kick", "turn * pull", "length / point.stretch * pull"),
     "kick, denominator": (mp.Monge, "kick", "(point.stretch * (1.0 + before))", "(point.stretch * (1.0 + before / a))"),
     "log-volume, before": (mp.Monge, "kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
     "log-volume, after": (mp.Monge, "kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
+    "log-volume, push": (mp.Monge, "kick", "push * along_natural", "push / a * along_natural"),
     "velocity draw": (mp.Monge, "velocity_from_noise", "-(self.alpha**2)", "-1.0"),
     "kinetic energy": (mp.Monge, "momentum", "self.alpha**2", "1.0"),
     "volume element": (
@@ -169,6 +171,12 @@ def test_ends_of_static_trajectories_in_trees_that_are_accepted_by_the_weights_o
     mutate(monkeypatch, TreeBuilder, "add", ("return weight,", "return jnp.logaddexp(branch.span.log_weight, weight),"))
     trajectory = NUTSOrStatic.trees(mp.NUTS(4)).with_static(mp.Static(4, jitter=0.5))
     sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), trajectory, 25)
+    assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
+
+
+def test_a_last_kick_of_the_whole_length_is_noticed(monkeypatch):
+    mutate(monkeypatch, Lagrangian, "run", ("number + 1 < num_steps", "number < num_steps"))
+    sampler = compiled(kernels.LMC(), lambda member, _: mp.Euclidean(), mp.Static(4, jitter=0.5), DRAWS)
     assert worst(sampler) > 2 * MAX_STANDARD_ERRORS
 
 

@@ -84,7 +84,7 @@ def test_values_are_those_at_each_vector(density, traced):
         np.testing.assert_allclose(value, expected, rtol=1e-12, atol=1e-12 * float(jnp.abs(expected).max()))
 
 
-SHAPES = [(300, 12), (9, 2000), (500, 43), (5000, 101), (40, 5000)]
+SHAPES = [(300, 12), (9, 2000), (500, 43), (5000, 101), (40, 5000), (1, 5000), (2000, 3)]
 """Matrices whose rows are, or are not, whole numbers of lines of a cache."""
 
 

@@ -115,9 +115,35 @@ def test_a_target_uses_them_on_accelerators(monkeypatch):
     assert "logistic_gradients" in str(jax.make_jaxpr(on_accelerator.logdensity)(BETA))
     assert "logistic_gradients" not in str(jax.make_jaxpr(on_processor.logdensity)(BETA))
     assert on_accelerator.logdensity(BETA) == pytest.approx(float(on_processor.logdensity(BETA)), rel=1e-12)
-    trees = [
-        mp.sample(target, draws=50, warmup=100, chains=4, progress=False, seed=3)
-        for target in (on_accelerator, on_processor)
-    ]
-    means = [tree["posterior"]["beta"].values.mean((0, 1)) for tree in trees]
-    assert np.abs(means[0] - means[1]).max() < 0.5
+    with monkeypatch.context() as patch:
+        patch.setattr(jax, "default_backend", lambda: "gpu")
+        of_array = mp.targets.logistic_regression(design, outcomes, prior_variance=jnp.asarray(2.0))
+        by_variance = jax.grad(lambda v: mp.targets.logistic_regression(design, outcomes, prior_variance=v)(BETA))(2.0)
+    assert of_array(BETA) == on_accelerator(BETA)
+    assert by_variance == pytest.approx(float(BETA @ BETA) / 8.0)
+
+
+def test_other_types_are_promoted_and_other_lengths_are_refused():
+    beta = BETA.astype(jnp.float32)
+    for function in (density, jax.jit(density)):
+        assert function(beta) == pytest.approx(float(in_jax(beta)), rel=1e-6)
+    with pytest.raises(TypeError, match="dot_general"):
+        jax.eval_shape(density, jnp.zeros(COEFFICIENTS + 1))
+
+
+def test_a_run_is_that_of_the_density_in_jax():
+    """On both, chains go the same way to rounding."""
+    found, expected = (
+        mp.sample(
+            function,
+            BETA,
+            metric=mp.Monge(0.5),
+            trajectory=mp.Static(3),
+            step_size=0.1,
+            warmup=0,
+            draws=20,
+            progress=False,
+        )
+        for function in (density, in_jax)
+    )
+    np.testing.assert_allclose(found["posterior"]["x"], expected["posterior"]["x"], rtol=1e-8)

@@ -31,14 +31,16 @@ def _wait_in_thread(leaves: list[Any]) -> None:
     are_ready = Event()
 
     def wait() -> None:
-        with suppress(Exception):  # which the main thread raises
-            jax.block_until_ready(leaves)
-        are_ready.set()
+        try:
+            with suppress(Exception):  # which the main thread raises
+                jax.block_until_ready(leaves)
+        finally:
+            are_ready.set()
 
     # A daemon: Python would wait for others before it calls `_leave_at_once`.
     thread = Thread(target=wait, name="mongepatch-waiter", daemon=True)
-    thread.start()
     try:
+        thread.start()  # which waits itself until the thread runs
         while not are_ready.wait(_LOOK_SECONDS):
             pass
     except BaseException:

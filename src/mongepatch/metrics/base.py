@@ -158,7 +158,7 @@ def fitted(metric: M, position: Vector | jax.ShapeDtypeStruct) -> M:
     metric.check(position.size)
 
     def suit(leaf: Any) -> Any:
-        if is_function(leaf) or (isinstance(leaf, jax.Array) and leaf.dtype == position.dtype):
+        if is_function(leaf) or (isinstance(leaf, jax.Array) and leaf.dtype == position.dtype and not leaf.weak_type):
             return leaf
         array = jnp.asarray(leaf)
         return array.astype(position.dtype) if jnp.issubdtype(array.dtype, jnp.floating) else array

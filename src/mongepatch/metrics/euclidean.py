@@ -153,7 +153,10 @@ def turning_frequency(metric: Any) -> float:
 
 
 def for_many_steps(metric: Any) -> Any:
-    """The metric with what is the same in all steps computed once; for compiled code, around its loops."""
+    """A Euclidean metric with what is the same in all steps computed once, and others as they are.
+
+    It is for compiled code, around its loops: the matrices of a low-rank mass in few dimensions.
+    """
     base = metric.inverse_mass if isinstance(metric, Euclidean) else None
     return replace(metric, inverse_mass=base.as_matrices()) if isinstance(base, LowRank) else metric
 

@@ -13,7 +13,9 @@ _FEW, _MANY = 2**10, 2**23
 """Numbers of entries: products with smaller matrices fuse with what surrounds them, of more data no copy is made."""
 
 
-_FIXED: dict[str, int] = {}
+_LINE = 64
+"""Bytes that processors read at once."""
+_OPERANDS_BEFORE_VECTORS: dict[str, int] = {}
 """Operations that take any number of vectors, by name, and how many operands come before these."""
 
 
@@ -24,11 +26,7 @@ def takes_several_vectors(operation: Any, *, after: int) -> None:
         operation: a primitive with several results, linear in each vector.
         after: how many operands come first.
     """
-    _FIXED[operation.name] = after
-
-
-_LINE = 64
-"""Bytes that processors read at once."""
+    _OPERANDS_BEFORE_VECTORS[operation.name] = after
 
 
 class _Pair(NamedTuple):
@@ -84,7 +82,7 @@ def _apply(equation: Any, operands: list[Any], copied: Collection[int]) -> list[
     if equation.primitive.name in CALLS:
         inner, constants = inner_program(equation)
         return _evaluate(inner, constants, operands, copied)
-    fixed = _FIXED.get(equation.primitive.name, len(operands))
+    fixed = _OPERANDS_BEFORE_VECTORS.get(equation.primitive.name, len(operands))
     if fixed < len(operands) and not any(isinstance(operand, _Pair) for operand in operands[:fixed]):
         return _together(equation, operands[:fixed], operands[fixed:])
     matrix, axis = _matrix_and_axis(equation, operands)
@@ -137,6 +135,7 @@ def _product(equation: Any, operands: list[Any], axis: int) -> _Pair:
 
 
 def _in_whole_lines(matrix: Any) -> Any:
-    """The matrix with columns of zeros behind it, such that each row is a whole number of lines of a cache."""
-    line = _LINE // matrix.dtype.itemsize
-    return jnp.pad(matrix, ((0, 0), (0, -matrix.shape[1] % line)))
+    """The matrix with zeros behind each row, such that rows are whole lines of a cache; short rows as they are."""
+    columns = matrix.shape[1]
+    zeros = -columns % (_LINE // matrix.dtype.itemsize)
+    return jnp.pad(matrix, ((0, 0), (0, zeros))) if 3 * zeros <= columns else matrix

@@ -9,12 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from mongepatch._pytree import is_concrete
 from mongepatch._typing import LogDensity, PRNGKey, Scalar, Vector
 from mongepatch.errors import SettingError
 from mongepatch.targets.base import Target
 from mongepatch.targets.bernoulli import bernoulli_log_likelihood
 from mongepatch.targets.layout import Layout
-from mongepatch.targets.logistic_primitives import log_density
 from mongepatch.validation import positive_number
 
 _ENTRIES, _MOST_BLOCKS = 2**21, 64
@@ -52,7 +52,8 @@ def logistic_regression(
     if columns is not None and len(columns) != matrix.shape[1]:
         raise SettingError(f"columns must name the {matrix.shape[1]} columns of design; it has {len(columns)} names.")
     dimension = matrix.shape[1]
-    make = _on_processors if jax.default_backend() == "cpu" else _on_accelerators
+    is_known = jax.default_backend() != "cpu" and is_concrete(prior_variance)
+    make = _on_accelerators if is_known else _on_processors
     logdensity = make(matrix, 2.0 * labels - 1.0, prior_variance)
 
     def start(key: PRNGKey) -> Vector:
@@ -63,7 +64,7 @@ def logistic_regression(
     return Target(logdensity, layout, start, dims={"beta": ["column"]}, coords=coords)
 
 
-def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: float) -> LogDensity:
+def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
     """The log density by parts of the design matrix, which are multiplied one after another."""
     count = min(_MOST_BLOCKS, max(1, -(-matrix.size // _ENTRIES)))
     # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
@@ -81,12 +82,14 @@ def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: float)
     return logdensity
 
 
-def _on_accelerators(matrix: np.ndarray, signs: np.ndarray, prior_variance: float) -> LogDensity:
+def _on_accelerators(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
     """The log density as operations that GPUs have kernels for."""
-    features = jnp.asarray(signs[:, None] * matrix)
+    from mongepatch.targets.logistic_primitives import log_density  # loads parts of JAX that others do without
+
+    features, precision = jnp.asarray(signs[:, None] * matrix), 1.0 / float(prior_variance)
 
     def logdensity(beta: Vector) -> Scalar:
-        return log_density(beta, features, 1.0 / prior_variance)
+        return log_density(beta, features, precision)
 
     return logdensity
 

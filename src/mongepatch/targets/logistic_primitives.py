@@ -9,7 +9,7 @@ several vectors. NVIDIA's GPUs have a kernel for each (`logistic_kernels`); else
 
 import importlib
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -22,9 +22,10 @@ from mongepatch._typing import Scalar, Vector
 from mongepatch.program import takes_several_vectors
 from mongepatch.targets.bernoulli import bernoulli_log_likelihood
 
-LEAST_CHAINS, MOST_COEFFICIENTS = 4096, 32
+LEAST_CHAINS, MOST_COEFFICIENTS, LEAST_CAPABILITY = 4096, 32, 8.0
 """Where kernels are used. Fewer chains leave most of a GPU idle, since a block of chains goes through all observations.
-With more coefficients matrix products take most of the time, and these are best made by themselves."""
+With more coefficients matrix products take most of the time, and these are best made by themselves. Triton compiles for
+GPUs of compute capability 8.0 (Ampere) and later."""
 
 _gradients = Primitive("logistic_gradients")
 _products = Primitive("logistic_products")
@@ -39,6 +40,7 @@ def log_density(beta: Vector, features: jax.Array, precision: float) -> Scalar:
         features: f, an N × D matrix: those of outcome 1 as they are, those of outcome 0 with the other sign.
         precision: p, of the prior of every coefficient.
     """
+    beta = jnp.asarray(beta, jnp.result_type(beta, features))
     value: Scalar = _gradients.bind(beta, features, precision=precision)[0]
     return value
 
@@ -67,12 +69,15 @@ def _hessian_times(
     return tuple((weights * (vector @ features.T)) @ features - precision * vector for vector in vectors)
 
 
-def _gradients_shapes(beta: Any, features: Any, *, precision: float) -> tuple[ShapedArray, ShapedArray]:
-    return ShapedArray(beta.shape[:-1], beta.dtype), ShapedArray(beta.shape, beta.dtype)
+def _shapes_of(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The shapes of a formula's results, which it checks those of its operands for."""
 
+    def shapes(*operands: Any, precision: float) -> tuple[ShapedArray, ...]:
+        given = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in operands]
+        found = jax.eval_shape(partial(function, precision=precision), *given)
+        return tuple(ShapedArray(result.shape, result.dtype) for result in found)
 
-def _products_shapes(beta: Any, features: Any, *vectors: Any, precision: float) -> tuple[ShapedArray, ...]:
-    return tuple(ShapedArray(vector.shape, vector.dtype) for vector in vectors)
+    return shapes
 
 
 def _gradients_jvp(primals: Any, tangents: Any, *, precision: float) -> Any:
@@ -149,26 +154,28 @@ def _rows(array: jax.Array) -> jax.Array:
 def _kernels_for(beta: jax.Array, features: jax.Array) -> Any:
     """The module of kernels where they can be used, else None."""
     single = beta.dtype == features.dtype == jnp.float32
-    if not single or beta.shape[-1] > MOST_COEFFICIENTS or beta.size < LEAST_CHAINS * beta.shape[-1]:
-        return None
-    return _kernels()
+    few = beta.shape[-1] <= MOST_COEFFICIENTS and max(beta.size, features.size) < 2**31  # places are 32-bit integers
+    many = beta.size >= LEAST_CHAINS * beta.shape[-1]
+    return _kernels() if single and few and many else None
 
 
 @cache
 def _kernels() -> Any:
-    """The module of kernels, where `jax-triton` is installed and fits this version of JAX, else None."""
+    """The module of kernels, where `jax-triton` is installed and fits JAX and the GPU, else None."""
+    if float(jax.devices("gpu")[0].compute_capability) < LEAST_CAPABILITY:
+        return None
     try:
         return importlib.import_module("mongepatch.targets.logistic_kernels")
-    except ImportError:
+    except (AttributeError, ImportError):  # the former where versions do not fit
         return None
 
 
-for _primitive, _function, _on_gpu, _shapes, _jvp in (
-    (_gradients, _value_and_gradient, _gradients_on_gpu, _gradients_shapes, _gradients_jvp),
-    (_products, _hessian_times, _products_on_gpu, _products_shapes, _products_jvp),
+for _primitive, _function, _on_gpu, _jvp in (
+    (_gradients, _value_and_gradient, _gradients_on_gpu, _gradients_jvp),
+    (_products, _hessian_times, _products_on_gpu, _products_jvp),
 ):
-    _primitive.def_impl(_function)
-    _primitive.def_abstract_eval(_shapes)
+    _primitive.def_impl(jax.jit(_primitive.bind, static_argnames="precision"))
+    _primitive.def_abstract_eval(_shapes_of(_function))
     ad.primitive_jvps[_primitive] = _jvp
     batching.primitive_batchers[_primitive] = _batched(_primitive, _function)
     mlir.register_lowering(_primitive, mlir.lower_fun(_function, multiple_results=True))
