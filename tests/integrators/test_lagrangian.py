@@ -12,6 +12,7 @@ from problems import ALPHAS, BASES, DENSITIES, inverse_mass, mass_matrix, phase_
 import mongepatch as mp
 from mongepatch import paper
 from mongepatch.integrators import Lagrangian
+from mongepatch.metrics import fitted
 
 SCHEMES = pytest.mark.parametrize("scheme", ["merged", "paper"])
 MERGED_FIRST = pytest.mark.parametrize("scheme", slow_but(["merged", "paper"], "merged"))
@@ -125,6 +126,19 @@ def test_alpha_zero_is_leapfrog(base, scheme):
         v = v + 0.05 * covariance @ jax.grad(density)(x)
         assert relative_error(path.position[n + 1], x) < 1e-13
         assert relative_error(path.velocity[n + 1], v) < 1e-13
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_kick_does_not_overflow_on_steep_targets_in_single_precision(alpha):
+    """The square of h = Hn does."""
+    scale, length = np.float32(3e-7), jnp.float32(3e-8)
+    x, noise = (jnp.array(values, jnp.float32) for values in ([1.0, -2.0, 0.5], [0.3, 1.0, -1.0]))
+    metric = fitted(mp.Monge(alpha), x)
+    point, slope = metric.at(lambda x: -0.5 * ((x / scale) ** 2).sum(), scale * x)
+    velocity = metric.velocity_from_noise(point, noise)
+    kicked, _, log_volume = metric.kick(point, slope, velocity, metric.bend(point, slope, velocity), length)
+    assert kicked.dtype == log_volume.dtype == jnp.float32
+    assert jnp.isfinite(kicked).all() and jnp.isfinite(log_volume)
 
 
 @SCHEMES

@@ -30,12 +30,12 @@ CHAINS, DRAWS = 8000, 60
 # Expressions in the source of a method, and what they are mistaken for. All but the last leave out one α².
 OF_MONGE = {
     "kick, turn": (mp.Monge, "kick", "a * dot(velocity, bend.along)", "dot(velocity, bend.along)"),
-    "kick, correction": (mp.Monge, "kick", "a * share", "share"),
-    "kick, force": (mp.Monge, "kick", "turn * pull", "length / point.stretch * pull"),
+    "kick, correction": (mp.Monge, "kick", "a * dot(bend.along, back)", "dot(bend.along, back)"),
+    "kick, force": (mp.Monge, "kick", "push * natural - back", "push * natural - back / a"),
     "kick, denominator": (mp.Monge, "kick", "(point.stretch * (1.0 + before))", "(point.stretch * (1.0 + before / a))"),
     "log-volume, before": (mp.Monge, "kick", "jnp.abs(1.0 + before)", "jnp.abs(1.0 + before / a)"),
     "log-volume, after": (mp.Monge, "kick", "jnp.abs(1.0 - after)", "jnp.abs(1.0 - after / a)"),
-    "log-volume, push": (mp.Monge, "kick", "push * along_natural", "push / a * along_natural"),
+    "log-volume, push": (mp.Monge, "kick", "push * h_natural", "push / a * h_natural"),
     "velocity draw": (mp.Monge, "velocity_from_noise", "-(self.alpha**2)", "-1.0"),
     "kinetic energy": (mp.Monge, "momentum", "self.alpha**2", "1.0"),
     "volume element": (

@@ -133,19 +133,21 @@ class Monge:
         log-volume = log|1 − e a h·v′/L| − log|1 + e a h·v/L|
 
         The paper's form of v′ adds and takes away a (g·v) n, which is huge where the target is stiff; here it has been
-        cancelled by hand, so that α = 0 is leapfrog exactly and steep points lose no digits. h·v′ is added up from the
-        products of its terms: all sums over parameters are then made at once, and accelerators keep no copy of v.
+        cancelled by hand, so that α = 0 is leapfrog exactly and steep points lose no digits. h·v′ is added up from h·v,
+        h·n and h·m: no sum over parameters has to wait for v′, and accelerators make all of them in one operation.
         """
         a = self.alpha**2
-        share = a / point.stretch
+        factor = length * a / point.stretch
         natural, pull = self.inverse_mass.apply(point.gradient), self.inverse_mass.apply(bend.curvature)
-        turn, along_natural = length * share, dot(bend.curvature, natural)
-        along = dot(bend.curvature, velocity)
-        before = turn * along
-        numerator = 1.0 - a * dot(velocity, bend.along) + a * share * (along_natural + length * dot(bend.along, pull))
+        # Scaled before it is multiplied by h again: h·m overflows in single precision where the target is very stiff.
+        back = factor * pull
+        h_v, h_natural = dot(bend.curvature, velocity), dot(bend.curvature, natural)
+        before = factor * h_v
+        correction = a * (a / point.stretch) * h_natural + a * dot(bend.along, back)
+        numerator = 1.0 - a * dot(velocity, bend.along) + correction
         push = length * numerator / (point.stretch * (1.0 + before))
-        kicked = velocity + push * natural - turn * pull
-        after = turn * (along + push * along_natural - turn * dot(bend.curvature, pull))
+        kicked = velocity + push * natural - back
+        after = factor * (h_v + push * h_natural - dot(bend.curvature, back))
         log_volume = jnp.log(jnp.abs(1.0 - after)) - jnp.log(jnp.abs(1.0 + before))
         return kicked, MongeBend(bend.curvature, slope.hessian_times(kicked)), log_volume
 
