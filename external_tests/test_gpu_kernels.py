@@ -1,7 +1,6 @@
 """Triton's kernels of a logistic regression: on a GPU where there is one, in Triton's interpreter elsewhere."""
 
 import importlib.util
-import os
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,11 +13,12 @@ import pytest
 from mongepatch.targets import logistic_primitives
 
 ON_GPU = jax.default_backend() == "gpu"
-if not ON_GPU:
-    os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when it is imported
-else:
+with pytest.MonkeyPatch.context() as patch:
+    if not ON_GPU:
+        patch.setenv("TRITON_INTERPRET", "1")  # which functions of Triton's own are compiled is decided at its import
+    pytest.importorskip("triton", reason="Triton is not installed: pip install 'mongepatch[gpu]'")
+if ON_GPU:
     pytest.importorskip("jax_triton", reason="jax-triton is not installed: pip install 'mongepatch[gpu]'")
-pytest.importorskip("triton", reason="Triton is not installed: pip install 'mongepatch[gpu]'")
 
 PRECISION, RNG = 0.3, np.random.default_rng(4)
 SIZES = [(1, 3, 5), (70, 14, 270), (100, 16, 64), (33, 20, 130), (40, 2, 9000)]
@@ -80,6 +80,7 @@ def kernels():
 @pytest.fixture
 def interpreted(monkeypatch):
     """The kernels as Triton's interpreter runs them."""
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
     monkeypatch.setitem(sys.modules, "jax_triton", SimpleNamespace(triton_call=interpreted_call))
     module = kernels()
     module._reciprocal = lambda numbers: 1.0 / numbers  # it has no inline assembly

@@ -138,7 +138,8 @@ def test_a_kick_does_not_overflow_on_steep_targets_in_single_precision(alpha):
     velocity = metric.velocity_from_noise(point, noise)
     kicked, _, log_volume = metric.kick(point, slope, velocity, metric.bend(point, slope, velocity), length)
     assert kicked.dtype == log_volume.dtype == jnp.float32
-    assert jnp.isfinite(kicked).all() and jnp.isfinite(log_volume)
+    assert jnp.isfinite(kicked).all()
+    assert jnp.isfinite(log_volume)
 
 
 @SCHEMES

@@ -78,6 +78,33 @@ def test_features_may_vary_and_may_be_differentiated(derivative):
         np.testing.assert_allclose(function(density), function(in_jax), rtol=1e-10, atol=1e-11)
 
 
+def test_a_hessian_computes_its_weights_once():
+    many = jnp.zeros((3, COEFFICIENTS))
+    text = str(jax.make_jaxpr(jax.vmap(jax.hessian(density)))(many))
+    assert f"f64[3,{COEFFICIENTS},{OBSERVATIONS}] = logistic " not in text
+    assert f"f64[3,{OBSERVATIONS}] = logistic " in text
+
+
+def test_derivatives_of_products_by_their_vectors_are_products():
+    product = jax.linearize(jax.grad(density), BETA)[1]
+    text = str(jax.make_jaxpr(lambda v: jax.jvp(product, (v,), (U,)))(V))
+    assert text.count("logistic_products[") == 2
+    np.testing.assert_allclose(jax.jvp(product, (V,), (U,))[1], product(U), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["Auto", "Explicit"])
+def test_arrays_whose_types_say_how_they_are_divided(kind):
+    one = jax.make_mesh((1,), ("chains",), axis_types=(getattr(jax.sharding.AxisType, kind),))
+    of_chains, gradients = jax.sharding.PartitionSpec("chains"), jax.vmap(jax.value_and_grad(density))
+    positions = jax.device_put(jnp.stack([BETA, V]), jax.NamedSharding(one, of_chains))
+    if kind == "Auto":
+        found = jax.shard_map(gradients, mesh=one, in_specs=of_chains, out_specs=of_chains)(positions)
+    else:
+        found = jax.jit(gradients)(positions)
+    for mine, expected in zip(found, jax.vmap(jax.value_and_grad(in_jax))(jnp.stack([BETA, V])), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-10)
+
+
 def test_a_bend_takes_both_products_in_one_operation():
     metric = Monge(1.0)
 
@@ -112,8 +139,10 @@ def test_a_target_uses_them_on_accelerators(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(jax, "default_backend", lambda: "gpu")
         on_accelerator = mp.targets.logistic_regression(design, outcomes, prior_variance=2.0)
-    assert "logistic_gradients" in str(jax.make_jaxpr(on_accelerator.logdensity)(BETA))
-    assert "logistic_gradients" not in str(jax.make_jaxpr(on_processor.logdensity)(BETA))
+    assert "logistic_gradients" in str(jax.make_jaxpr(jax.grad(on_accelerator.logdensity))(BETA))
+    assert "logistic_gradients" not in str(jax.make_jaxpr(jax.grad(on_processor.logdensity))(BETA))
+    # Residuals are read off a density: one that is an operation of ours would have none.
+    assert len(mp.residuals_of(on_accelerator)) == len(mp.residuals_of(on_processor)) == 1
     assert on_accelerator.logdensity(BETA) == pytest.approx(float(on_processor.logdensity(BETA)), rel=1e-12)
     with monkeypatch.context() as patch:
         patch.setattr(jax, "default_backend", lambda: "gpu")

@@ -53,7 +53,7 @@ def logistic_regression(
         raise SettingError(f"columns must name the {matrix.shape[1]} columns of design; it has {len(columns)} names.")
     dimension = matrix.shape[1]
     is_known = jax.default_backend() != "cpu" and is_concrete(prior_variance)
-    make = _on_accelerators if is_known else _on_processors
+    make = _with_kernels if is_known else _in_jax
     logdensity = make(matrix, 2.0 * labels - 1.0, prior_variance)
 
     def start(key: PRNGKey) -> Vector:
@@ -64,9 +64,9 @@ def logistic_regression(
     return Target(logdensity, layout, start, dims={"beta": ["column"]}, coords=coords)
 
 
-def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
-    """The log density by parts of the design matrix, which are multiplied one after another."""
-    count = min(_MOST_BLOCKS, max(1, -(-matrix.size // _ENTRIES)))
+def _in_jax(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
+    """The log density, on CPUs by parts of the design matrix, which are multiplied one after another."""
+    count = min(_MOST_BLOCKS, max(1, -(-matrix.size // _ENTRIES))) if jax.default_backend() == "cpu" else 1
     # Vectors times a D × N matrix run fastest on CPUs, both ways of the differentiation and batched over chains.
     blocks = [
         (jnp.asarray(part.T.copy()), jnp.asarray(own))
@@ -82,7 +82,7 @@ def _on_processors(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -
     return logdensity
 
 
-def _on_accelerators(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
+def _with_kernels(matrix: np.ndarray, signs: np.ndarray, prior_variance: Any) -> LogDensity:
     """The log density as operations that GPUs have kernels for."""
     from mongepatch.targets.logistic_primitives import log_density  # loads parts of JAX that others do without
 

@@ -15,8 +15,10 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax.core import ShapedArray
+from jax.custom_derivatives import SymbolicZero
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+from jax.sharding import AxisType
 
 from mongepatch._typing import Scalar, Vector
 from mongepatch.program import takes_several_vectors
@@ -33,7 +35,7 @@ _gradients.multiple_results = _products.multiple_results = True
 
 
 def log_density(beta: Vector, features: jax.Array, precision: float) -> Scalar:
-    """ℓ at β.
+    """ℓ at β. Its derivatives are the primitives; its value is the formula, which residuals can be read off.
 
     Args:
         beta: the coefficients.
@@ -41,8 +43,34 @@ def log_density(beta: Vector, features: jax.Array, precision: float) -> Scalar:
         precision: p, of the prior of every coefficient.
     """
     beta = jnp.asarray(beta, jnp.result_type(beta, features))
-    value: Scalar = _gradients.bind(beta, features, precision=precision)[0]
+    by_formula = any(map(_type_says_where, (beta, features)))
+    value: Scalar = (_value if by_formula else _value_with_primitives)(beta, features, precision)
     return value
+
+
+def _type_says_where(array: jax.Array) -> bool:
+    """Whether its type says how it is divided among devices, which those of the primitives' results do not."""
+    kind = jax.typeof(array)
+    manual = getattr(kind, "manual_axis_type", None)  # from JAX 0.10 on; `vma` before
+    varies = getattr(kind, "vma", ()) if manual is None else manual.varying
+    return bool(varies) or AxisType.Explicit in kind.sharding.mesh.axis_types
+
+
+def _value(beta: jax.Array, features: jax.Array, precision: float) -> jax.Array:
+    return _value_and_gradient(beta, features, precision=precision)[0]
+
+
+_value_with_primitives = jax.custom_jvp(_value, nondiff_argnums=(2,))
+
+
+@partial(_value_with_primitives.defjvp, symbolic_zeros=True)
+def _value_jvp(precision: float, primals: Any, tangents: Any) -> Any:
+    (beta, features), (along, of_features) = primals, tangents
+    if not isinstance(of_features, SymbolicZero):
+        tangents = tuple(jnp.zeros(t.shape, t.dtype) if isinstance(t, SymbolicZero) else t for t in tangents)
+        return jax.jvp(partial(_value, precision=precision), primals, tangents)
+    value, gradient = _gradients.bind(beta, features, precision=precision)
+    return value, (gradient * along).sum(-1)
 
 
 def _value_and_gradient(beta: jax.Array, features: jax.Array, *, precision: float) -> tuple[jax.Array, jax.Array]:
@@ -70,7 +98,7 @@ def _hessian_times(
 
 
 def _shapes_of(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The shapes of a formula's results, which it checks those of its operands for."""
+    """The shapes of a formula's results; operands whose shapes do not fit are refused."""
 
     def shapes(*operands: Any, precision: float) -> tuple[ShapedArray, ...]:
         given = [jax.ShapeDtypeStruct(operand.shape, operand.dtype) for operand in operands]
@@ -90,6 +118,10 @@ def _gradients_jvp(primals: Any, tangents: Any, *, precision: float) -> Any:
 
 
 def _products_jvp(primals: Any, tangents: Any, *, precision: float) -> Any:
+    beta, features, *_ = primals
+    if all(isinstance(tangent, ad.Zero) for tangent in tangents[:2]):  # products are linear in their vectors
+        along = map(ad.instantiate_zeros, tangents[2:])
+        return tuple(_products.bind(*given, precision=precision) for given in (primals, (beta, features, *along)))
     return _jvp_of(_hessian_times, primals, tangents, precision)
 
 
@@ -112,10 +144,13 @@ def _products_transpose(cotangents: Any, beta: Any, features: Any, *vectors: Any
 
 
 def _batched(primitive: Primitive, function: Callable[..., Any]) -> Any:
-    """One operation for the whole batch, whose axis comes first; by the formula where each has features of its own."""
+    """One operation for the whole batch, whose axis comes first.
+
+    By the formula where features differ, and where vectors do at one β: kernels would compute its weights for each.
+    """
 
     def rule(operands: Sequence[Any], axes: Sequence[Any], *, precision: float) -> Any:
-        if axes[1] is not None:
+        if axes[0] is None or axes[1] is not None:
             results = jax.vmap(lambda *own: function(*own, precision=precision), axes)(*operands)
             return results, (0,) * len(results)
         size = next(operand.shape[axis] for operand, axis in zip(operands, axes, strict=True) if axis is not None)
