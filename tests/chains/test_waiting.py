@@ -87,6 +87,33 @@ def test_a_thread_is_waited_for_at_the_end_where_a_signal_comes_as_it_starts(mon
     thread.join()
 
 
+def test_where_no_thread_can_be_started_the_main_thread_waits(monkeypatch):
+    class Refused(Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(waiting, "Thread", Refused)
+    number = slow(0.2)
+    wait_until_ready(number)
+    assert number.is_ready()
+
+
+def test_threads_that_have_ended_are_forgotten(monkeypatch):
+    left = [Thread(target=lambda: None) for _ in range(3)]
+    monkeypatch.setattr(waiting, "_left", left)
+
+    class Interrupted(Thread):
+        def start(self):
+            super().start()
+            raise AlarmError
+
+    monkeypatch.setattr(waiting, "Thread", Interrupted)
+    with pytest.raises(AlarmError):
+        wait_until_ready(slow(0.2))
+    (thread,) = left
+    thread.join()
+
+
 PROGRAM = """
 import signal
 import test_waiting
@@ -103,6 +130,31 @@ try:
 except test_waiting.AlarmError:
     print("left", flush=True)
 """
+
+
+@needs_timers
+def test_ctrl_c_ends_a_process_that_waits_for_what_was_left():
+    program = (
+        PROGRAM.replace("slow(1.0)", "slow(60.0)")
+        + """
+import os
+from threading import Timer
+timer = Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
+timer.daemon = True
+timer.start()
+"""
+    )
+    began = time.monotonic()
+    ended = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parent,
+        check=False,
+    )
+    assert (ended.returncode, ended.stdout) == (130, "left\n")
+    assert time.monotonic() - began < 50
 
 
 @needs_timers

@@ -92,6 +92,14 @@ def test_derivatives_of_products_by_their_vectors_are_products():
     np.testing.assert_allclose(jax.jvp(product, (V,), (U,))[1], product(U), rtol=1e-12)
 
 
+def test_programs_for_gpus_elsewhere_are_made_by_the_formulas():
+    gradients = jax.jit(jax.vmap(jax.grad(lambda beta: density(beta, FEATURES.astype(jnp.float32)))))
+    many = jax.ShapeDtypeStruct((logistic_primitives.LEAST_CHAINS, COEFFICIENTS), jnp.float32)
+    text = gradients.trace(many).lower(lowering_platforms=("cuda",)).as_text()
+    assert "dot_general" in text
+    assert "triton" not in text
+
+
 @pytest.mark.parametrize("kind", ["Auto", "Explicit"])
 def test_arrays_whose_types_say_how_they_are_divided(kind):
     one = jax.make_mesh((1,), ("chains",), axis_types=(getattr(jax.sharding.AxisType, kind),))

@@ -34,7 +34,7 @@ def run_in_lockstep(
     adapts: bool | jax.Array = True,
     mesh: Mesh | None = None,
 ) -> tuple[Any, P, Chunk]:
-    """Make the draws number `first` to `first + count` of every chain; rows past `count` are zero.
+    """Make the draws number `first` to `first + count` of every chain; rows past `count`, of `capacity`, are zero.
 
     The randomness of a draw depends on the key and the numbers of the draw and its chain, never on how a run was cut
     into chunks. Chains in lockstep share the number of steps of each trajectory, so that none waits for another. A
@@ -45,7 +45,7 @@ def run_in_lockstep(
         points: where chains are.
         policy: where the step size comes from.
         first: number of the first draw.
-        count: how many draws to make.
+        count: how many draws to make, at most `capacity`.
         density: the log density.
         tuning: tuning parameters.
         kernel: how chains move.
@@ -104,7 +104,7 @@ def _run(
         number = (first + i).astype(number_type)
         values = eval_jaxpr(program.jaxpr, program.consts, number, *jax.tree.leaves((points, policy)))
         points, policy, row = jax.tree.unflatten(jax.tree.structure((points, policy, shapes)), values)
-        # There is room for each row. `at[i].set` would look whether there is.
+        # There is room for each row, since `count` is at most `capacity`: `at[i].set` would look whether there is.
         put = partial(jax.lax.dynamic_update_index_in_dim, index=i, axis=0)
         return points, policy, jax.tree.map(put, rows, row)
 

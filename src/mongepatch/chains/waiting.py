@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 _LOOK_SECONDS = 0.1
-"""How long to wait at once, on systems where a signal does not end the wait."""
+"""How long to wait at a time: on some systems a signal is answered only then."""
 _left: list[Thread] = []
 """Threads that wait for what somebody left. XLA cannot stop it."""
 
@@ -37,24 +37,34 @@ def _wait_in_thread(leaves: list[Any]) -> None:
         finally:
             are_ready.set()
 
-    # A daemon: Python would wait for others before it calls `_leave_at_once`.
+    # A daemon: Python would wait for others before it calls `_end_waits`.
     thread = Thread(target=wait, name="mongepatch-waiter", daemon=True)
     try:
         thread.start()  # which waits itself until the thread runs
         while not are_ready.wait(_LOOK_SECONDS):
             pass
-    except BaseException:
-        _left.append(thread)
+    except BaseException as error:
+        if isinstance(error, RuntimeError) and thread.ident is None:
+            return  # the system has no thread to give: the caller waits inside JAX
+        _left[:] = [*(other for other in _left if other.is_alive()), thread]
         raise
 
 
 @atexit.register
-def _leave_at_once() -> None:
-    """End a process that Ctrl-C ended: JAX, which leaves after this, would wait for what still runs."""
+def _end_waits() -> None:
+    """At the end of the process, wait for what was left, or end at once where Ctrl-C says so, before or meanwhile."""
     waiting = [thread for thread in _left if thread.is_alive()]
     if waiting and getattr(sys, "last_type", None) is KeyboardInterrupt:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(130)
-    for thread in waiting:  # one that comes back from JAX when Python is gone would crash
-        thread.join()
+        _exit_at_once()
+    try:
+        for thread in waiting:  # one that comes back from JAX when Python is gone would crash
+            thread.join()
+    except KeyboardInterrupt:
+        _exit_at_once()
+
+
+def _exit_at_once() -> None:
+    """End the process as Ctrl-C does. JAX, which leaves after all else, would wait for what still runs."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(130)

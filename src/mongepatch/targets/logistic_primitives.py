@@ -197,7 +197,10 @@ def _kernels_for(beta: jax.Array, features: jax.Array) -> Any:
 @cache
 def _kernels() -> Any:
     """The module of kernels, where `jax-triton` is installed and fits JAX and the GPU, else None."""
-    if float(jax.devices("gpu")[0].compute_capability) < LEAST_CAPABILITY:
+    try:
+        if float(jax.devices("gpu")[0].compute_capability) < LEAST_CAPABILITY:
+            return None
+    except RuntimeError:  # there is no GPU here: the program is for another machine
         return None
     try:
         return importlib.import_module("mongepatch.targets.logistic_kernels")
