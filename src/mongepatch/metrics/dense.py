@@ -164,7 +164,7 @@ class Dense(DenseMetric):
     """Any metric G(x) of your own.
 
     Args:
-        metric_fn: from the flat vector of D parameters (dict keys sorted) to a symmetric positive definite D × D
+        metric_fn: from the flat vector of D parameters (of a dict, keys sorted) to a symmetric positive definite D × D
             matrix, written with jax.numpy. Of a matrix that is not symmetric, the symmetric part is used.
 
     Example:

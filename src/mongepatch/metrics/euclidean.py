@@ -44,7 +44,7 @@ class Euclidean:
 
     Args:
         inverse_mass: M⁻¹, best an estimate of the posterior covariance: None for the identity, a vector of D
-            variances, or a D × D matrix; parameters in the order of the flat vector (dict keys sorted). "auto",
+            variances, or a D × D matrix; parameters in the order of the flat vector (of a dict, keys sorted). "auto",
             "diagonal", "low-rank" and "dense" have it found in the warm-up of `sample`.
         center: D numbers, best an estimate of the posterior mean, for the kernel "lmc"; None for leapfrog steps along
             straight lines. In the warm-up of `sample` it is found together with `inverse_mass`.

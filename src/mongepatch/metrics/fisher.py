@@ -28,7 +28,7 @@ class Fisher(DenseMetric):
     need no formula, and cost far less than an information that is differentiated as a matrix.
 
     Args:
-        information: I(x), from the flat vector of D parameters (dict keys sorted) to a D × D matrix, written with
+        information: I(x), from the flat vector of D parameters (of a dict, keys sorted) to a D × D matrix, written with
             jax.numpy. `target.information` of the targets that have one holds their prior too.
         prior_precision: P, the inverse of the prior's covariance: one number or D numbers for its diagonal, or a
             D × D matrix. I + P must be positive definite everywhere.

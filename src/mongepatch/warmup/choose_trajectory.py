@@ -119,7 +119,7 @@ def _compare_with_static(
     if not state.holds_step_size:
         state.change(best.tuning, best.step_size)
     ratio = best.efficiency.ess_per_gradient / rival.efficiency.ess_per_gradient
-    reason = f"{ratio:.1f} times as many effective draws per gradient as NUTS in a trial"
+    reason = f"{ratio:.1f} times as many effective draws per gradient as NUTS in the same coordinates"
     return TrajectoryChoice(reason, is_quarter_circle=longest is None)
 
 
