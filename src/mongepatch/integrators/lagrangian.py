@@ -82,6 +82,7 @@ class Lagrangian:
             return last.phase
         _, leaving = _depart(logdensity, metric, start, step_size)
 
+        # Phases are carried as they leave their points: after a whole kick, and after half a kick at the last.
         def step(number: CountLike, phase: Phase) -> Phase:
             arrival, slope, bend = _drift(logdensity, metric, phase, step_size)
             length = jnp.where(number + 1 < num_steps, step_size, 0.5 * step_size)
