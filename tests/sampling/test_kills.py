@@ -84,7 +84,7 @@ def survive(begin, paths, rng):
 
 
 @pytest.mark.parametrize(
-    ("runs", "settings"), [(20, QUICK), pytest.param(160, {}, marks=pytest.mark.slow)], ids=["20", "200"]
+    ("runs", "settings"), [(12, QUICK), pytest.param(160, {}, marks=pytest.mark.slow)], ids=["12", "160"]
 )
 def test_runs_that_are_killed_at_random_instants_end_as_if_nothing_had_been(runs, settings, processes, tmp_path):
     def begin(paths, first):

@@ -78,8 +78,8 @@ class Patch:
     step costs follows from which residual knows which parameter: the groups of a hierarchy are taken together, at O(D).
 
     Args:
-        residuals: f, from the flat vector of D parameters (of a dict, keys sorted) to a vector of any length, written with
-            jax.numpy.
+        residuals: f, from the flat vector of D parameters (of a dict, keys sorted) to a vector of any length, written
+            with jax.numpy.
         alpha: α ≥ 0, the scale of the residuals against M; about 1 for whitened ones. At 0 the sampler is HMC. "auto"
             is for the warm-up of `sample`.
         inverse_mass: M⁻¹, as for `Euclidean`. A full matrix makes every step O(D³).
