@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from mongepatch._cache import COMPILATION_CACHE, use_compilation_cache
+from mongepatch._commands import at_command_line
 from mongepatch._version import __version__
 
 app = typer.Typer(help="Exact Lagrangian Monte Carlo on Monge patches.", no_args_is_help=True, add_completion=False)
@@ -22,11 +23,13 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Every command computes in double precision, and keeps compiled programs for the next one."""
+    context.with_resource(at_command_line())
     os.environ[COMPILATION_CACHE] = os.environ.get(COMPILATION_CACHE) or "1"  # for processes that it starts too
     use_compilation_cache()
     jax.config.update("jax_enable_x64", True)
@@ -106,7 +109,7 @@ def summary(
     html: Annotated[Path | None, typer.Option(help="File to write a page with plots to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Means, intervals, effective sizes and R̂ of a store, whose checksums are compared first."""
+    """Means, intervals, effective sizes and R̂ of a store whose checksums agree, and what is wrong with its run."""
     from mongepatch.run_commands import summarize
 
     summarize(store, html, as_json=as_json)

@@ -16,7 +16,7 @@ from mongepatch.sampling import Until
 from mongepatch.sampling import resume as resume_run
 from mongepatch.sampling import sample as sample_run
 from mongepatch.sampling.cluster.merge import merge as merge_runs
-from mongepatch.store import open_store
+from mongepatch.sampling.stored import read_run
 from mongepatch.store.container import digest
 from mongepatch.summary_page import write_page
 from mongepatch.targets import Target
@@ -53,19 +53,23 @@ def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
 
 
 def summarize(store: str, html: Path | None, *, as_json: bool) -> None:
-    """Print a table of a store, or JSON; write a page with plots, if asked."""
-    tree = open_store(store)
+    """Print a table of a store, or JSON, and what `sample` said of the run; write a page with plots, if asked."""
+    run = read_run(store)
     summary = require("arviz_stats", "sample", "A summary").summary
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few draws have no figures
-        table = summary(tree["posterior"].to_dataset(), round_to="none")
+        table = summary(run.tree["posterior"].to_dataset(), round_to="none")
     if html is not None:
-        write_page(html, store, tree, table)
+        write_page(html, store, run.tree, table, run.messages)
+    facts = _facts(run.tree) | {"interrupted": run.interrupted, "divergences": run.divergences}
     if as_json:
         rows = {name: {column: float(value) for column, value in row.items()} for name, row in table.iterrows()}
-        print(json.dumps({"store": store, **_facts(tree), "variables": rows}))
-    else:
-        print(table.to_string(float_format=lambda value: f"{value:.4g}"))
+        print(json.dumps({"store": store, **facts, "messages": run.messages, "variables": rows}))
+        return
+    print(table.to_string(float_format=lambda value: f"{value:.4g}"))
+    print(f"\n{facts['chains']} × {facts['draws']:,} draws, {run.divergences:,} divergent trajectories.")
+    for message in run.messages:
+        print(f"\n{message}")
 
 
 def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
