@@ -57,6 +57,9 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
     facts = json.loads(invoke("summary", store, "--json", "--html", page).stdout)
     assert (facts["interrupted"], facts["divergences"]) == (False, 0)
     assert set(facts["variables"]) == {"a", "b[0]", "b[1]"}
+    facts = json.loads(invoke("summary", store, "--json", "--vars", "b", "--vars", "b").stdout)
+    assert set(facts["variables"]) == {"b[0]", "b[1]"}
+    assert "no variable 'c': its variables are a, b." in str(invoke("summary", store, "--vars", "c").exception)
     assert page.read_text().count("data:image/png;base64,") == 7
     assert "b[1]" in invoke("summary", store).stdout
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))  # a store never says which code to run

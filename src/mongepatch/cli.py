@@ -106,13 +106,14 @@ def merge(
 @app.command()
 def summary(
     store: StorePath,
+    only: Annotated[list[str] | None, typer.Option("--vars", help="A variable to show, repeatable; else all.")] = None,
     html: Annotated[Path | None, typer.Option(help="File to write a page with plots to.")] = None,
     as_json: Json = False,
 ) -> None:
     """Means, intervals, effective sizes and R̂ of a store whose checksums agree, and what is wrong with its run."""
     from mongepatch.run_commands import summarize
 
-    summarize(store, html, as_json=as_json)
+    summarize(store, only or [], html, as_json=as_json)
 
 
 class _ListsItems(TyperCommand):

@@ -52,13 +52,25 @@ def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
     return _told(out, lambda: merge_runs(stores, out), as_json=as_json)
 
 
-def summarize(store: str, html: Path | None, *, as_json: bool) -> None:
-    """Print a table of a store, or JSON, and what `sample` said of the run; write a page with plots, if asked."""
+def summarize(store: str, only: list[str], html: Path | None, *, as_json: bool) -> None:
+    """Print a table of a store, or JSON, and what `sample` said of the run; write a page with plots, if asked.
+
+    Args:
+        store: where it is.
+        only: names of the variables to show; all where it is empty. The run is judged by all.
+        html: a file for the page.
+        as_json: whether to print JSON.
+    """
     run = read_run(store)
+    posterior = run.tree["posterior"].to_dataset()
+    there = [str(name) for name in posterior]
+    unknown = [name for name in only if name not in there]
+    if unknown:
+        raise SettingError(f"{store} has no variable {unknown[0]!r}: its variables are {', '.join(there)}.")
     summary = require("arviz_stats", "sample", "A summary").summary
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few draws have no figures
-        table = summary(run.tree["posterior"].to_dataset(), round_to="none")
+        table = summary(posterior[list(dict.fromkeys(only))] if only else posterior, round_to="none")
     if html is not None:
         write_page(html, store, run.tree, table, run.messages)
     facts = _facts(run.tree) | {"interrupted": run.interrupted, "divergences": run.divergences}
