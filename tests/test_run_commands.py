@@ -1,4 +1,4 @@
-"""`mongepatch sample`, `resume` and `summary`, with exit codes and JSON that a script can use."""
+"""`mongepatch sample`, `resume`, `extend` and `summary`, with exit codes and JSON that a script can use."""
 
 import json
 import signal
@@ -64,7 +64,16 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
     assert "b[1]" in invoke("summary", store).stdout
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "elsewhere"))  # a store never says which code to run
     assert "FILE.py:NAME" in str(invoke("resume", store).exception)
+    assert "FILE.py:NAME" in str(invoke("extend", store, "--draws", 30).exception)
+    done = invoke("extend", store, model, "--draws", 30, "--no-progress", "--json")
+    assert (done.exit_code, json.loads(done.stdout)["draws"]) == (0, 150)
     assert invoke("resume", store, model, "--no-progress").exit_code == 0
+    told = str(invoke("sample", model, "--store", store, "--no-progress").exception)
+    assert f"mongepatch resume {store} ends one" in told
+    assert f"mongepatch extend {store} --draws N adds draws" in told
+    assert "mp." not in told
+    with pytest.raises(mp.StoreError, match=r"mp\.resume"):  # in Python a call is named again
+        mp.sample(mp.targets.banana(), store=str(store))
 
 
 def test_a_target_that_is_not_reached_has_an_exit_code(model, tmp_path):
@@ -73,6 +82,7 @@ def test_a_target_that_is_not_reached_has_an_exit_code(model, tmp_path):
     assert done.exit_code == 4, done.output
     told = json.loads(done.stdout)
     assert told["state"] == "target not reached"
+    assert f"mongepatch extend {tmp_path / 'run.zarr'} --draws N adds draws" in told["messages"][0]
     facts = json.loads(invoke("summary", tmp_path / "run.zarr", "--json").stdout)
     assert not facts["interrupted"]
     assert " ".join(facts["messages"]) == " ".join(told["messages"])
@@ -120,4 +130,6 @@ def test_stores_of_jobs_are_merged(model, tmp_path):
 @pytest.mark.parametrize("arguments", [("model.py",), ("no.py:target",), ("--until", "es=3"), ("--until", "ess=x")])
 def test_bad_arguments_are_told(arguments, model, tmp_path):
     arguments = (model, *arguments) if arguments[0] == "--until" else arguments
-    assert isinstance(invoke("sample", *arguments, "--store", tmp_path / "run.zarr").exception, mp.SettingError)
+    told = invoke("sample", *arguments, "--store", tmp_path / "run.zarr").exception
+    assert isinstance(told, mp.SettingError)
+    assert ("no.py does not exist" in str(told)) == (arguments[0] == "no.py:target")

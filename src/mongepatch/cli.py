@@ -1,4 +1,4 @@
-"""`mongepatch sample`, `resume`, `merge`, `summary`, `demo` and `reproduce`."""
+"""`mongepatch sample`, `resume`, `extend`, `merge`, `summary`, `demo` and `reproduce`."""
 
 import os
 from pathlib import Path
@@ -47,6 +47,9 @@ def demo(
 
 
 StorePath = Annotated[str, typer.Argument(help="The store: a folder or a URL.")]
+Model = Annotated[
+    str | None, typer.Argument(help="FILE.py:NAME; by default what `sample` was called with on this machine.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON on standard output.")]
 Progress = Annotated[bool, typer.Option(help="Show a progress bar.")]
 
@@ -79,9 +82,7 @@ def sample(
 @app.command()
 def resume(
     store: StorePath,
-    model: Annotated[
-        str | None, typer.Argument(help="FILE.py:NAME; by default what `sample` was called with on this machine.")
-    ] = None,
+    model: Model = None,
     progress: Progress = True,
     as_json: Json = False,
 ) -> None:
@@ -89,6 +90,20 @@ def resume(
     from mongepatch.run_commands import resume_from
 
     raise typer.Exit(resume_from(store, model, progress=progress, as_json=as_json))
+
+
+@app.command()
+def extend(
+    store: StorePath,
+    draws: Annotated[int, typer.Option(help="Draws of each chain to add.", min=1)],
+    model: Model = None,
+    progress: Progress = True,
+    as_json: Json = False,
+) -> None:
+    """Add draws to a run that has ended. Exit codes are those of `sample`."""
+    from mongepatch.run_commands import extend_by
+
+    raise typer.Exit(extend_by(store, model, draws, progress=progress, as_json=as_json))
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""What `mongepatch sample`, `resume`, `merge` and `summary` do."""
+"""What `mongepatch sample`, `resume`, `extend`, `merge` and `summary` do."""
 
 import json
 import os
@@ -13,6 +13,7 @@ from mongepatch._cache import cache_folder, keep
 from mongepatch._extras import require
 from mongepatch.errors import ModelError, SamplingInterrupted, SamplingWarning, SettingError
 from mongepatch.sampling import Until
+from mongepatch.sampling import extend as extend_run
 from mongepatch.sampling import resume as resume_run
 from mongepatch.sampling import sample as sample_run
 from mongepatch.sampling.cluster.merge import merge as merge_runs
@@ -37,14 +38,15 @@ def sample_into(model: str, store: str, until: str | None, settings: dict[str, A
 
 
 def resume_from(store: str, model: str | None, *, progress: bool, as_json: bool) -> int:
-    """Go on with a run; return the exit code. Which code to run is never read from the store."""
-    named = model or _remembered(store)
-    if named is None:
-        raise SettingError(
-            f"It is not known on this machine which model {store} is of: mongepatch resume {store} FILE.py:NAME"
-        )
-    target, init = load_model(named)
+    """Go on with a run; return the exit code."""
+    target, init = _model_of(store, model, "resume")
     return _told(store, lambda: resume_run(store, target, init, progress=progress), as_json=as_json)
+
+
+def extend_by(store: str, model: str | None, draws: int, *, progress: bool, as_json: bool) -> int:
+    """Add draws to a run; return the exit code."""
+    target, init = _model_of(store, model, "extend")
+    return _told(store, lambda: extend_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
 
 
 def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
@@ -87,8 +89,11 @@ def summarize(store: str, only: list[str], html: Path | None, *, as_json: bool) 
 def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
     """The target that FILE.py:NAME names, and a starting point, which is called `init` in the file."""
     path, _, name = named.rpartition(":")
-    if not path or not Path(path).is_file():
-        raise SettingError(f"A model is named by FILE.py:NAME of a file that there is; this is {named!r}.")
+    if not path:
+        raise SettingError(f"A model is named by FILE.py:NAME, such as model.py:target; this is {named!r}.")
+    if not Path(path).is_file():
+        what = "is not a file" if Path(path).exists() else "does not exist"
+        raise SettingError(f"{path} {what}: a model is named by FILE.py:NAME, and this is {named!r}.")
     found = runpy.run_path(path)
     if name not in found:
         raise SettingError(f"{path} has no {name!r}.")
@@ -96,6 +101,16 @@ def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
     if not isinstance(target, Target) and not callable(target):
         raise ModelError(f"{named} must be a Target or a log density; it is a {type(target).__name__}.")
     return target, found.get("init")
+
+
+def _model_of(store: str, model: str | None, command: str) -> tuple[Target | Callable[..., Any], Any]:
+    """The model of a run that goes on. Which code to run is never read from the store."""
+    named = model or _remembered(store)
+    if named is None:
+        raise SettingError(
+            f"It is not known on this machine which model {store} is of: mongepatch {command} {store} FILE.py:NAME"
+        )
+    return load_model(named)
 
 
 def parse_until(words: str) -> Until:
