@@ -83,13 +83,16 @@ def sample(
 def resume(
     store: StorePath,
     model: Model = None,
+    draws: Annotated[
+        int | None, typer.Option(help="End the run at so many draws of each chain, fewer than were asked for.", min=1)
+    ] = None,
     progress: Progress = True,
     as_json: Json = False,
 ) -> None:
     """End a run that was interrupted or killed. Exit codes are those of `sample`."""
     from mongepatch.run_commands import resume_from
 
-    raise typer.Exit(resume_from(store, model, progress=progress, as_json=as_json))
+    raise typer.Exit(resume_from(store, model, draws, progress=progress, as_json=as_json))
 
 
 @app.command()

@@ -37,10 +37,10 @@ def sample_into(model: str, store: str, until: str | None, settings: dict[str, A
     return _told(store, lambda: sample_run(target, init, store=store, **settings), as_json=as_json)
 
 
-def resume_from(store: str, model: str | None, *, progress: bool, as_json: bool) -> int:
+def resume_from(store: str, model: str | None, draws: int | None, *, progress: bool, as_json: bool) -> int:
     """Go on with a run; return the exit code."""
     target, init = _model_of(store, model, "resume")
-    return _told(store, lambda: resume_run(store, target, init, progress=progress), as_json=as_json)
+    return _told(store, lambda: resume_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
 
 
 def extend_by(store: str, model: str | None, draws: int, *, progress: bool, as_json: bool) -> int:
