@@ -1,4 +1,4 @@
-"""`mongepatch sample`, `resume`, `merge`, `summary`, `demo` and `reproduce`."""
+"""`mongepatch sample`, `resume`, `extend`, `merge`, `summary`, `demo` and `reproduce`."""
 
 import os
 from pathlib import Path
@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand
 
 from mongepatch._cache import COMPILATION_CACHE, use_compilation_cache
+from mongepatch._commands import at_command_line
 from mongepatch._version import __version__
 
 app = typer.Typer(help="Exact Lagrangian Monte Carlo on Monge patches.", no_args_is_help=True, add_completion=False)
@@ -22,11 +23,13 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def main(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
     """Every command computes in double precision, and keeps compiled programs for the next one."""
+    context.with_resource(at_command_line())
     os.environ[COMPILATION_CACHE] = os.environ.get(COMPILATION_CACHE) or "1"  # for processes that it starts too
     use_compilation_cache()
     jax.config.update("jax_enable_x64", True)
@@ -44,6 +47,9 @@ def demo(
 
 
 StorePath = Annotated[str, typer.Argument(help="The store: a folder or a URL.")]
+Model = Annotated[
+    str | None, typer.Argument(help="FILE.py:NAME; by default what `sample` was called with on this machine.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one line of JSON on standard output.")]
 Progress = Annotated[bool, typer.Option(help="Show a progress bar.")]
 
@@ -76,8 +82,9 @@ def sample(
 @app.command()
 def resume(
     store: StorePath,
-    model: Annotated[
-        str | None, typer.Argument(help="FILE.py:NAME; by default what `sample` was called with on this machine.")
+    model: Model = None,
+    draws: Annotated[
+        int | None, typer.Option(help="End the run at so many draws of each chain, fewer than were asked for.", min=1)
     ] = None,
     progress: Progress = True,
     as_json: Json = False,
@@ -85,7 +92,21 @@ def resume(
     """End a run that was interrupted or killed. Exit codes are those of `sample`."""
     from mongepatch.run_commands import resume_from
 
-    raise typer.Exit(resume_from(store, model, progress=progress, as_json=as_json))
+    raise typer.Exit(resume_from(store, model, draws, progress=progress, as_json=as_json))
+
+
+@app.command()
+def extend(
+    store: StorePath,
+    draws: Annotated[int, typer.Option(help="Draws of each chain to add.", min=1)],
+    model: Model = None,
+    progress: Progress = True,
+    as_json: Json = False,
+) -> None:
+    """Add draws to a run that has ended. Exit codes are those of `sample`."""
+    from mongepatch.run_commands import extend_by
+
+    raise typer.Exit(extend_by(store, model, draws, progress=progress, as_json=as_json))
 
 
 @app.command()
@@ -103,13 +124,14 @@ def merge(
 @app.command()
 def summary(
     store: StorePath,
+    only: Annotated[list[str] | None, typer.Option("--vars", help="A variable to show, repeatable; else all.")] = None,
     html: Annotated[Path | None, typer.Option(help="File to write a page with plots to.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Means, intervals, effective sizes and R̂ of a store, whose checksums are compared first."""
+    """Means, intervals, effective sizes and R̂ of a store whose checksums agree, and what is wrong with its run."""
     from mongepatch.run_commands import summarize
 
-    summarize(store, html, as_json=as_json)
+    summarize(store, only or [], html, as_json=as_json)
 
 
 class _ListsItems(TyperCommand):

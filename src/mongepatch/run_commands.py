@@ -1,4 +1,4 @@
-"""What `mongepatch sample`, `resume`, `merge` and `summary` do."""
+"""What `mongepatch sample`, `resume`, `extend`, `merge` and `summary` do."""
 
 import json
 import os
@@ -13,10 +13,11 @@ from mongepatch._cache import cache_folder, keep
 from mongepatch._extras import require
 from mongepatch.errors import ModelError, SamplingInterrupted, SamplingWarning, SettingError
 from mongepatch.sampling import Until
+from mongepatch.sampling import extend as extend_run
 from mongepatch.sampling import resume as resume_run
 from mongepatch.sampling import sample as sample_run
 from mongepatch.sampling.cluster.merge import merge as merge_runs
-from mongepatch.store import open_store
+from mongepatch.sampling.stored import read_run
 from mongepatch.store.container import digest
 from mongepatch.summary_page import write_page
 from mongepatch.targets import Target
@@ -36,15 +37,16 @@ def sample_into(model: str, store: str, until: str | None, settings: dict[str, A
     return _told(store, lambda: sample_run(target, init, store=store, **settings), as_json=as_json)
 
 
-def resume_from(store: str, model: str | None, *, progress: bool, as_json: bool) -> int:
-    """Go on with a run; return the exit code. Which code to run is never read from the store."""
-    named = model or _remembered(store)
-    if named is None:
-        raise SettingError(
-            f"It is not known on this machine which model {store} is of: mongepatch resume {store} FILE.py:NAME"
-        )
-    target, init = load_model(named)
-    return _told(store, lambda: resume_run(store, target, init, progress=progress), as_json=as_json)
+def resume_from(store: str, model: str | None, draws: int | None, *, progress: bool, as_json: bool) -> int:
+    """Go on with a run; return the exit code."""
+    target, init = _model_of(store, model, "resume")
+    return _told(store, lambda: resume_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
+
+
+def extend_by(store: str, model: str | None, draws: int, *, progress: bool, as_json: bool) -> int:
+    """Add draws to a run; return the exit code."""
+    target, init = _model_of(store, model, "extend")
+    return _told(store, lambda: extend_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
 
 
 def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
@@ -52,27 +54,46 @@ def merge_into(stores: list[str], out: str, *, as_json: bool) -> int:
     return _told(out, lambda: merge_runs(stores, out), as_json=as_json)
 
 
-def summarize(store: str, html: Path | None, *, as_json: bool) -> None:
-    """Print a table of a store, or JSON; write a page with plots, if asked."""
-    tree = open_store(store)
+def summarize(store: str, only: list[str], html: Path | None, *, as_json: bool) -> None:
+    """Print a table of a store, or JSON, and what `sample` said of the run; write a page with plots, if asked.
+
+    Args:
+        store: where it is.
+        only: names of the variables to show; all where it is empty. The run is judged by all.
+        html: a file for the page.
+        as_json: whether to print JSON.
+    """
+    run = read_run(store)
+    posterior = run.tree["posterior"].to_dataset()
+    there = [str(name) for name in posterior]
+    unknown = [name for name in only if name not in there]
+    if unknown:
+        raise SettingError(f"{store} has no variable {unknown[0]!r}: its variables are {', '.join(there)}.")
     summary = require("arviz_stats", "sample", "A summary").summary
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # few draws have no figures
-        table = summary(tree["posterior"].to_dataset(), round_to="none")
+        table = summary(posterior[list(dict.fromkeys(only))] if only else posterior, round_to="none")
     if html is not None:
-        write_page(html, store, tree, table)
+        write_page(html, store, run.tree, table, run.messages)
+    facts = _facts(run.tree) | {"interrupted": run.interrupted, "divergences": run.divergences}
     if as_json:
         rows = {name: {column: float(value) for column, value in row.items()} for name, row in table.iterrows()}
-        print(json.dumps({"store": store, **_facts(tree), "variables": rows}))
-    else:
-        print(table.to_string(float_format=lambda value: f"{value:.4g}"))
+        print(json.dumps({"store": store, **facts, "messages": run.messages, "variables": rows}))
+        return
+    print(table.to_string(float_format=lambda value: f"{value:.4g}"))
+    print(f"\n{facts['chains']} × {facts['draws']:,} draws, {run.divergences:,} divergent trajectories.")
+    for message in run.messages:
+        print(f"\n{message}")
 
 
 def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
     """The target that FILE.py:NAME names, and a starting point, which is called `init` in the file."""
     path, _, name = named.rpartition(":")
-    if not path or not Path(path).is_file():
-        raise SettingError(f"A model is named by FILE.py:NAME of a file that there is; this is {named!r}.")
+    if not path:
+        raise SettingError(f"A model is named by FILE.py:NAME, such as model.py:target; this is {named!r}.")
+    if not Path(path).is_file():
+        what = "is not a file" if Path(path).exists() else "does not exist"
+        raise SettingError(f"{path} {what}: a model is named by FILE.py:NAME, and this is {named!r}.")
     found = runpy.run_path(path)
     if name not in found:
         raise SettingError(f"{path} has no {name!r}.")
@@ -80,6 +101,16 @@ def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
     if not isinstance(target, Target) and not callable(target):
         raise ModelError(f"{named} must be a Target or a log density; it is a {type(target).__name__}.")
     return target, found.get("init")
+
+
+def _model_of(store: str, model: str | None, command: str) -> tuple[Target | Callable[..., Any], Any]:
+    """The model of a run that goes on. Which code to run is never read from the store."""
+    named = model or _remembered(store)
+    if named is None:
+        raise SettingError(
+            f"It is not known on this machine which model {store} is of: mongepatch {command} {store} FILE.py:NAME"
+        )
+    return load_model(named)
 
 
 def parse_until(words: str) -> Until:

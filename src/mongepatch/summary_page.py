@@ -3,6 +3,7 @@
 import base64
 import html
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,7 +34,7 @@ td.doubtful{{color:#b00020;font-weight:bold}}
 .plots{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,22rem),1fr));gap:.5em}}
 figure{{margin:0}}img{{width:100%;max-width:36rem;height:auto;display:block}}
 </style>
-<h1>{title}</h1><p>{facts}</p><h2>Variables</h2><p>{doubts}</p><div class="wide">{table}</div>
+<h1>{title}</h1><p>{facts}</p>{messages}<h2>Variables</h2><p>{doubts}</p><div class="wide">{table}</div>
 <h2>Traces and ranks of the variables with the largest R̂</h2>
 <p>Ranks of each chain among all draws are uniform where chains agree. Each chain has a colour.</p>
 <div class="plots">{traces}</div>
@@ -42,8 +43,8 @@ figure{{margin:0}}img{{width:100%;max-width:36rem;height:auto;display:block}}
 """
 
 
-def write_page(path: Path, title: str, tree: "DataTree", table: Any) -> None:
-    """Write the page of a run, one file with its pictures in it."""
+def write_page(path: Path, title: str, tree: "DataTree", table: Any, messages: Sequence[str] = ()) -> None:
+    """Write the page of a run, one file with its pictures in it, and with what its reader must know."""
     columns = _scalars(tree)
     names = [name for name in table.index if name in columns]
     worst = sorted(names, key=lambda name: -np.nan_to_num(float(table["r_hat"][name]), nan=np.inf))
@@ -55,6 +56,7 @@ def write_page(path: Path, title: str, tree: "DataTree", table: Any) -> None:
     content = _PAGE.format(
         title=html.escape(title),
         facts=html.escape(facts),
+        messages="".join(f"<p><strong>{html.escape(message)}</strong></p>" for message in messages),
         doubts=f"Bold and red: R̂ above {_LARGEST_R_HAT:g}, or fewer than {_FEWEST_EFFECTIVE} effective draws.",
         table=_table(table),
         traces="".join(_trace(name, columns[name]) + _ranks(name, columns[name]) for name in worst[:_MOST_PLOTTED]),

@@ -64,6 +64,30 @@ def test_ctrl_c_returns_the_draws_so_far_and_says_how_to_go_on(whole):
     assert ended["posterior"].attrs["interrupted"] == 0
 
 
+@pytest.mark.filterwarnings("ignore:The run ended at its limit")
+def test_a_run_that_was_interrupted_ends_earlier_than_asked_for(whole, tmp_path):
+    path = str(tmp_path / "run.zarr")
+    with pytest.warns(mp.SamplingWarning, match="after 10 of 60 draws"):
+        sample(signals(signal.SIGINT), store=path)
+    again = {"progress": False, **OBJECTS}
+    with pytest.raises(mp.SettingError, match=r"mp\.resume\(.*, target, draws=10\) ends it.*mp\.open_store\("):
+        mp.extend(path, density, draws=5, **again)
+    with pytest.raises(mp.SettingError, match=r"has 10 draws .* none is thrown away.*mp\.open_store\("):
+        mp.resume(path, density, draws=9, **again)
+    with pytest.raises(mp.SettingError, match=r"was to have 60 draws .* mp\.extend\("):
+        mp.resume(path, density, draws=61, **again)
+    for draws in (10, 17):  # as they are, and after more
+        if draws > 10:
+            path = str(tmp_path / "another.zarr")
+            with pytest.warns(mp.SamplingWarning, match="after 10 of 60 draws"):
+                sample(signals(signal.SIGINT), store=path, until=mp.Until(ess=1e9, max_draws=60))
+        tree = mp.resume(path, density, draws=draws, **again)
+        assert draws_of(tree).equals(draws_of(whole).isel(draw=slice(draws)))
+        assert mp.open_store(path)["posterior"].attrs["interrupted"] == 0
+        assert draws_of(mp.resume(path, density, **again)).equals(draws_of(tree))  # it has ended
+    assert draws_of(mp.extend(path, density, draws=43, **again)).equals(draws_of(whole))
+
+
 def test_ctrl_c_leaves_a_store_that_goes_on(whole, tmp_path):
     path = str(tmp_path / "run.zarr")
     with pytest.warns(mp.SamplingWarning, match=r"mp\.resume\(\".*run\.zarr\", target\) goes on"):

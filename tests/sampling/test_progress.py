@@ -63,10 +63,21 @@ def test_plain_text_elsewhere(monkeypatch, capsys, kind):
     captured = capsys.readouterr()
     text, other = (captured.err, captured.out) if kind == "a file" else (captured.out, captured.err)
     assert other == ""
-    assert text.splitlines()[0] == "warm-up: 0 of 100 draws, compiling …"
+    assert text.splitlines()[0] == "warm-up: 0 of 100 draws of each chain, compiling …"
     assert "what was chosen" in text
-    assert "sampling: 0 of 50 draws, compiling …" in text
-    assert text.splitlines()[-1] == "sampling: 50 of 50 draws · 1,000 draws/s · accept 1.00 · 0 divergent"
+    assert "sampling: 0 of 50 draws of each chain, compiling …" in text
+    last = "sampling: 50 of 50 draws of each chain · 500/s a chain · accept 1.00 · 0 divergent"
+    assert text.splitlines()[-1] == last
+
+
+@pytest.mark.parametrize(
+    ("chains", "seconds", "shown"),
+    [(4, 2.5, "100 of 200 draws of each chain · 40/s a chain ·"), (1, 40.0, "100 of 200 draws · 2.5/s ·")],
+)
+def test_the_count_and_the_rate_have_one_unit(chains, seconds, shown):
+    tally = progress._Tally(0, 200, chains)
+    tally.add(info(100, chains), seconds)
+    assert f"{tally.of_stage} · {tally.note}".startswith(shown)
 
 
 def test_lines_of_text_are_few(monkeypatch, capsys):
@@ -127,8 +138,8 @@ def test_a_notebook(widgets):
     assert not [output for output in outputs if output.get("name") == "stderr"]
     assert "metric Euclidean" in text
     if not widgets:
-        assert "warm-up: 0 of 300 draws, compiling …" in text
-        assert "sampling: 1,000 of 1,000 draws" in text
+        assert "warm-up: 0 of 300 draws of each chain, compiling …" in text
+        assert "sampling: 1,000 of 1,000 draws of each chain" in text
 
 
 def _kernel():

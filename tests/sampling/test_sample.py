@@ -308,7 +308,7 @@ def test_progress_shows_rate_acceptance_and_divergences(monkeypatch):
         mp.sample(lambda x: -5e5 * x @ x, jnp.zeros(2), **{**SETTINGS, "progress": True}, draws=100, init_spread=0.0)
     shown = out.getvalue()
     assert "1100/1100" in shown
-    assert "draws/s" in shown
+    assert "/s a chain" in shown
     assert "accept 0." in shown
     assert "400 divergent" in shown
     assert "4,400" not in shown  # those of warm-up do no harm

@@ -1,9 +1,13 @@
 """What would help a run in trouble: that depends on its target, and on what its user has set."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mongepatch.sampling.form import Form
 from mongepatch.targets.inner import listed
+
+if TYPE_CHECKING:
+    from xarray import DataTree
 
 _READ = (
     'Residuals of the model make coordinates that suit it, with metric="auto": '
@@ -30,6 +34,23 @@ class Situation(NamedTuple):
     """Arguments of `sample` that its user set."""
     parameters: tuple[str, ...] = ()
     """Variables of the result that are sampled, where it is known that others are computed from them."""
+
+    def of(self, tree: "DataTree") -> "Situation":
+        """The same, with what a result says of its run: whitened coordinates are those of a Euclidean metric."""
+        metric = str(tree["posterior"].attrs.get("metric", ""))
+        return self._replace(metric=metric, whitened=self.whitened and metric == "Euclidean")
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The same as JSON has it."""
+        return self._asdict() | {"given": sorted(self.given), "parameters": list(self.parameters)}
+
+    @classmethod
+    def of_facts(cls, facts: Mapping[str, Any]) -> "Situation":
+        """The inverse of `facts`, of which an older store has none."""
+        known = {name: value for name, value in facts.items() if name in cls._fields}
+        kinds = {"given": frozenset, "parameters": tuple}
+        return cls(**known | {name: kind(known[name]) for name, kind in kinds.items() if name in known})
 
 
 def for_geometry(situation: Situation, form: Form | None = None) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from mongepatch._commands import to_resume
 from mongepatch.chains import Placement, Record, Report, Runner, StepSizePolicy, Tuning, concatenated, joined
 from mongepatch.errors import OtherRunError, SamplingInterrupted, SamplingWarning
 from mongepatch.kernels import Info
@@ -89,8 +90,8 @@ class JournaledRunner(Runner):
         self._interrupts.deliver()
         where = self._store.files.words
         raise SamplingInterrupted(
-            f'The run was interrupted in warm-up, after {self.done:,} draws, which are stored. mp.resume("{where}", '
-            "target) goes on from there."
+            f"The run was interrupted in warm-up, after {self.done:,} draws, which are stored. {to_resume(where)} goes "
+            "on from there."
         )
 
     def _check(self, entry: Container, draws: int, begun_with: str) -> None:

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import jax
@@ -118,6 +119,11 @@ class Keeper:
         return self.run.prepared.keys.run, self.run.prepared.density, self.run.kernel
 
     @property
+    def where(self) -> str | None:
+        """The store that draws go to; None for memory."""
+        return None
+
+    @property
     def has_draws(self) -> bool:
         """Whether there is a draw to return."""
         return self.made >= self.options.thin
@@ -198,18 +204,24 @@ class Keeper:
         if len(rows.position):
             self._parts.append(rows)
 
-    def finish(self, state: WarmupState, attrs: Mapping[str, Any]) -> "DataTree":
-        """The result."""
+    def finish(self, state: WarmupState, attrs: Mapping[str, Any], ended: str = "done") -> "DataTree":
+        """The result.
+
+        Args:
+            state: where chains are.
+            attrs: attributes of the groups.
+            ended: how the run ended: "done", "interrupted" or "limit", before the target of `until` was reached.
+        """
         parts, self._parts = self._parts, []
         tree = self._gather(joined(parts), self._kept, attrs)
         assert self._tuned is not None  # begin comes first
         return with_state(tree, self._begun, self._tuned, self._state(state.points, state.policy))
 
-    def _state(self, points: Any, policy: Any) -> Container:
+    def _state(self, points: Any, policy: Any, **ended: Any) -> Container:
         live = {f"live.{name}": values for name, values in self.live.arrays.items()} if self.options.watches else {}
         arrays = arrays_of("points", points) | arrays_of("policy", policy) | live
         total = self.options.draws
-        return Container(arrays, {"made": self.made, "seconds": self.seconds, "total": total})
+        return Container(arrays, {"made": self.made, "seconds": self.seconds, "total": total, **ended})
 
 
 class StoreKeeper(Keeper):
@@ -242,6 +254,11 @@ class StoreKeeper(Keeper):
         """Makes the draws; those of warm-up are stored until warm-up is over."""
         parts, placement = self._parts_of_runner, self.run.prepared.placement
         return JournaledRunner(parts, report, placement, self.store, self._how.seconds, interrupts)
+
+    @property
+    def where(self) -> str | None:
+        """The store that draws go to."""
+        return self.store.files.words
 
     @property
     def next_write(self) -> float:
@@ -287,11 +304,12 @@ class StoreKeeper(Keeper):
         values = {f"{group}/{name}": array for group, arrays in groups.items() for name, array in arrays.items()}
         self.store.append(values, *self._state(points, policy))
 
-    def finish(self, state: WarmupState, attrs: Mapping[str, Any]) -> "DataTree":
+    def finish(self, state: WarmupState, attrs: Mapping[str, Any], ended: str = "done") -> "DataTree":
         """The result, whose arrays are read from the store when they are used."""
         self.write(state.points, state.policy)
         groups = {"posterior": attrs, "sample_stats": attrs}
-        self.store.finish(groups, *self._state(state.points, state.policy))
+        until = None if self.options.until is None else asdict(self.options.until)
+        self.store.finish(groups, *self._state(state.points, state.policy, ended=ended, until=until))
         return open_tree(self.store.files, self.store.metadata())
 
     def _converted(self, tree: "DataTree") -> "DataTree":

@@ -21,6 +21,8 @@ _SAMPLER = "run_chunk"
 """The program whose compilation takes longest."""
 _TEXT_SECONDS = 5.0
 """Time between lines of text."""
+_WHOLE_RATE = 10.0
+"""Draws per second from which fractions of a draw say nothing."""
 
 
 class ProgressReport(Report, Protocol):
@@ -58,7 +60,7 @@ def progress_report(
     rich_progress = require("rich.progress", "sample", "A progress bar (or pass progress=False: it)")
     columns = (
         rich_progress.TextColumn("{task.description:8}"),
-        rich_progress.BarColumn(bar_width=8),
+        rich_progress.BarColumn(bar_width=6),
         rich_progress.MofNCompleteColumn(),
         rich_progress.TextColumn("{task.fields[note]}"),
         rich_progress.TimeRemainingColumn(compact=True),
@@ -92,10 +94,11 @@ class _Tally:
 
     @property
     def of_stage(self) -> str:
-        """How many draws of the stage are made."""
-        if self.stage == "warm-up":
-            return f"{self.done:,} of {self._warmup:,} draws"
-        return f"{self.done - self._warmup:,} of {self.total - self._warmup:,} draws"
+        """How many draws of the stage each chain has made."""
+        is_warmup = self.stage == "warm-up"
+        done = self.done if is_warmup else self.done - self._warmup
+        total = self._warmup if is_warmup else self.total - self._warmup
+        return f"{done:,} of {total:,} draws{' of each chain' if self._chains > 1 else ''}"
 
     def begin_sampling(self, warmup: int, made: int) -> None:
         """Count from the end of warm-up, which may have come early, or from draws that were made before."""
@@ -104,9 +107,15 @@ class _Tally:
 
     @property
     def note(self) -> str:
-        """Rate and acceptance; of draws that are kept, divergences too: those of warm-up do no harm."""
-        draws = (self.done - self._first) * self._chains
-        parts = [f"{draws / self._seconds:,.0f} draws/s", f"accept {self._accepted / draws:.2f}"]
+        """Rate and acceptance; of draws that are kept, divergences too: those of warm-up do no harm.
+
+        The rate is of each chain, as the count is: what is missing, divided by it, is the time that is left.
+        """
+        draws = self.done - self._first
+        rate = draws / self._seconds
+        words = f"{rate:,.0f}/s" if rate >= _WHOLE_RATE else f"{rate:.2g}/s"
+        acceptance = self._accepted / (draws * self._chains)
+        parts = [f"{words} a chain" if self._chains > 1 else words, f"accept {acceptance:.2f}"]
         if self.stage == "sampling":
             parts.append(f"{self._diverged:,} divergent")
         return " · ".join([*parts, self.words] if self.words else parts)

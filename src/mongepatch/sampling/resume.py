@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jax
 import numpy as np
 
 from mongepatch._arrays import on_device
+from mongepatch._commands import to_extend, to_read, to_resume
 from mongepatch._extras import require
 from mongepatch._typing import LogDensity, PyTree
 from mongepatch.errors import OtherRunError, ParameterError, SettingError, StoreError
@@ -36,6 +38,7 @@ def resume(
     target: Target | LogDensity,
     init: PyTree = None,
     *,
+    draws: int | None = None,
     callback: Callback | None = None,
     progress: bool = True,
     executor: Any = None,
@@ -52,6 +55,8 @@ def resume(
         target: the target, or the log density, that the run was begun with.
         init: one point of the parameters, for a log density whose parameters are neither one array nor a dict of
             arrays; its values do not matter.
+        draws: ends the run at so many draws of each chain, fewer than it was begun with; they are the first ones of the
+            longer run. It takes no fewer than there are. By default the run gets as many as it was begun with.
         callback: as for `sample`.
         progress: as for `sample`.
         executor: as for `sample`, for a run that was begun with one, or on several hosts: its chains may be drawn in
@@ -71,12 +76,15 @@ def resume(
         >>> tree = mp.resume("run.zarr", mp.targets.banana(), progress=False)
     """
     places = places_of(executor, None, devices, None)
+    most = None if draws is None else whole_number("draws", draws)
     if isinstance(store, str | os.PathLike) and (stores := PartStores(Store(store))).has_parts:
+        if most is not None:
+            raise SettingError(f"{store} holds parts of a run, which have one number of draws: leave out draws.")
         return resume_parts(stores, Model(target, init, settings), places, progress=progress)
     if places:
         raise StoreError(f"{store} holds no parts of a run: it is resumed in one process, without executor=.")
     target, init = built(target, init)
-    options = {"callback": callback, "progress": progress, "devices": devices}
+    options = {"callback": callback, "progress": progress, "devices": devices, "most": most}
     return go_on(_reopened(store), target, init, settings, options)
 
 
@@ -148,11 +156,15 @@ def go_on(
         target: its target.
         init: one point of the parameters, where their structure is not known.
         given: settings that a store does not hold.
-        options: other arguments of `sample`; `more` draws than it was to have, `until` something else is reached.
+        options: other arguments of `sample`; `more` draws than it was to have, `until` something else is reached; or at
+            `most` so many draws.
     """
     try:
         with reading_a_run():
-            settings = _settings(continued, given, options.pop("more", 0), options.pop("until", None))
+            more, most, until = options.pop("more", 0), options.pop("most", None), options.pop("until", None)
+            settings = _settings(continued, given, more, until)
+            if most is not None:
+                settings |= _shortened(continued, settings, most)
             begun = continued.begun
             seed = begun.facts.get("seed")
             if not isinstance(seed, int):
@@ -175,13 +187,42 @@ def _settings(continued: Continued, given: Mapping[str, Any], more: int, until: 
         if "made" not in facts:
             raise SettingError("The run is still in warm-up, so that there is nothing to extend: resume it first.")
         if continued.store is not None and facts["made"] < facts["total"] and settings["until"] is None:
+            where, made = continued.store.files.words, facts["made"]
             raise SettingError(
-                f"The run has {facts['made']:,} of {facts['total']:,} draws: end it by mp.resume before extending it."
+                f"The run has {made:,} of {facts['total']:,} draws of each chain, and only a run that has ended is "
+                f"extended. {to_resume(where)} makes the rest of them. {to_resume(where, made)} ends it with the draws "
+                f"that it has, which {to_read(where)} shows already."
             )
         settings |= {"draws": facts["made"] + more, "until": until}
     elif "total" in facts:
-        settings["draws"] = facts["total"]
+        settings |= _ending_at(facts["total"], settings["until"])
     return settings
+
+
+def _shortened(continued: Continued, settings: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """Settings of a run that is to end earlier; raise where it has more draws already, or was to have fewer."""
+    made, until = continued.state.facts.get("made", 0), settings["until"]
+    asked = settings["draws"] if until is None or until.max_draws is None else until.max_draws
+    where = "the store" if continued.store is None else continued.store.files.words
+    if most > asked:
+        raise SettingError(
+            f"The run was to have {asked:,} draws of each chain, and draws={most} are more: end it first, and then "
+            f"{to_extend(where)} adds draws."
+        )
+    if most < made:
+        raise SettingError(
+            f"The run has {made:,} draws of each chain, and draws={most} are fewer: none is thrown away. "
+            f"{to_resume(where, made)} ends it with those that there are, of which any number can be read from "
+            f"{to_read(where)}."
+        )
+    return _ending_at(most, until)
+
+
+def _ending_at(draws: int, until: Until | None) -> dict[str, Any]:
+    """Settings by which a run has so many draws at most."""
+    if until is not None and until.max_draws is not None:
+        until = replace(until, max_draws=draws)
+    return {"draws": draws, "until": until}
 
 
 def _starting_point(begun: Container, target: Any, init: PyTree, *, per_chain: bool) -> PyTree:

@@ -25,7 +25,7 @@ from mongepatch.sampling.progress import progress_report
 from mongepatch.sampling.tuning import FoundTuning, tuning_group
 from mongepatch.sampling.until import Until
 from mongepatch.sampling.variables import kept_columns
-from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence
+from mongepatch.sampling.watch import Callback, WatchedReport, make_draws, sentence, what_to_do
 from mongepatch.targets import Target
 from mongepatch.trajectories import in_use
 from mongepatch.warmup import (
@@ -178,7 +178,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         needs_all = options.log_likelihood and target.constrain is not None
         columns = None if needs_all else kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
-        tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)})
+        tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)}, ending.words)
     if options.stored:
         interrupts.deliver()
     added = {}
@@ -188,7 +188,10 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         added["tuning"] = tuning_group(state, last, target.layout, choice.line)
     if options.log_likelihood and options.stored:
         added["log_likelihood"] = group_of(target.log_likelihood(tree), "log_likelihood")
-    return with_groups(tree, added) if added else tree, sentence(ending, keeper, options.until)
+    made, wanted, where = keeper.made, options.draws, keeper.where
+    how = what_to_do(ending.words, where, wanted - made)
+    words = sentence(ending.words, made, wanted, how, options.until, keeper.live)
+    return with_groups(tree, added) if added else tree, words
 
 
 def find_tuning(run: ReadyRun, options: RunOptions, runner: Runner) -> tuple[WarmupState, Choice, float]:

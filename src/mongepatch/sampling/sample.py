@@ -263,35 +263,34 @@ def sample(
         if prepared.whitening is None or whiten is True or found is not None:
             raise
         run = begin(prepared.without_whitening())  # some residuals are not finite where the density is
-    facts = settings_to_facts(settings, target)
-    if places:
-        model = Model(*given, {name: settings[name] for name in facts["objects"]})
-        tree, ending = run_in_parts(run, options, facts, model, places, store), ""
-    else:
-        keeper = keeper_of(store, run, options, facts, partial(gather, run, options))
-        tree, ending = run_chains(run, options, keeper)
     set_by_user = {
         "metric": metric != "auto" if isinstance(metric, str) else True,
         "trajectory": trajectory != "auto" if isinstance(trajectory, str) else True,
         "step_size": step_size is not None,
         "whiten": whiten is False,
     }
-    part = for_diagnosis(tree)
-    paragraph = " ".join(filter(None, (ending, diagnose(part, _situation(run, part, set_by_user)))))
+    situation = _situation(run, frozenset(name for name, given in set_by_user.items() if given))
+    facts = settings_to_facts(settings, target) | {"situation": situation.facts}
+    if places:
+        model = Model(*given, {name: settings[name] for name in facts["objects"]})
+        tree, ending = run_in_parts(run, options, facts, model, places, store), ""
+    else:
+        keeper = keeper_of(store, run, options, facts, partial(gather, run, options))
+        tree, ending = run_chains(run, options, keeper)
+    paragraph = " ".join(filter(None, (ending, diagnose(for_diagnosis(tree), situation.of(tree)))))
     if paragraph and (places.hosts is None or places.hosts.is_first):
         warnings.warn(paragraph, SamplingWarning, stacklevel=3)
     return tree
 
 
-def _situation(run: ReadyRun, tree: "DataTree", set_by_user: Mapping[str, bool]) -> Situation:
-    """What there is to know of a run besides its draws."""
-    target, metric = run.prepared.target, tree["posterior"].attrs["metric"]
+def _situation(run: ReadyRun, given: frozenset[str]) -> Situation:
+    """What there is to know of a run before its draws."""
+    target = run.prepared.target
     return Situation(
         origin=target.origin,
         has_residuals=target.residuals is not None,
-        whitened=run.prepared.whitening is not None and metric == "Euclidean",
-        metric=metric,
-        given=frozenset(name for name, given in set_by_user.items() if given),
+        whitened=run.prepared.whitening is not None,
+        given=given,
         parameters=target.parameters,
     )
 

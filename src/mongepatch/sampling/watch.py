@@ -6,11 +6,13 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from mongepatch._commands import to_extend, to_resume
 from mongepatch.chains import Runner
 from mongepatch.errors import SamplingInterrupted
 from mongepatch.kernels import Info
 from mongepatch.sampling.interrupts import Interrupts
-from mongepatch.sampling.keeper import Keeper, StoreKeeper
+from mongepatch.sampling.keeper import Keeper
+from mongepatch.sampling.live import LiveDiagnostics
 from mongepatch.sampling.progress import ProgressReport
 from mongepatch.sampling.until import Until, next_look
 from mongepatch.warmup import WarmupState
@@ -98,6 +100,11 @@ class Ending(NamedTuple):
     reached: bool | None = None
     """Whether the target of `until` was reached; None where there is none."""
 
+    @property
+    def words(self) -> str:
+        """The same as a store has it."""
+        return "interrupted" if self.interrupted else "limit" if self.reached is False else "done"
+
 
 def make_draws(
     runner: Runner,
@@ -142,23 +149,36 @@ def make_draws(
     return Ending(reached=None if until is None else until.is_reached(keeper.live.estimates()))
 
 
-def sentence(ending: Ending, keeper: Keeper, until: Until | None) -> str:
-    """What a reader must know of a run that did not end as it was asked to; empty where it did."""
-    made, wanted = keeper.made, keeper.options.draws
-    if ending.interrupted:
-        how = (
-            f'mp.resume("{keeper.store.files.words}", target)'
-            if isinstance(keeper, StoreKeeper)
-            else f"mp.extend(tree, target, draws={wanted - made})"
-        )
-        return (
-            f"The run was interrupted after {made:,} of {wanted:,} draws of each chain; the result has these. {how} "
-            "goes on."
-        )
-    if ending.reached is False and until is not None:
-        found = keeper.live.estimates()
+def sentence(ended: str, made: int, wanted: int, how: str, until: Until | None, live: LiveDiagnostics) -> str:
+    """What a reader must know of a run that did not end as it was asked to; empty where it did.
+
+    Args:
+        ended: how it ended: "done", "interrupted" or "limit".
+        made: draws of each chain.
+        wanted: draws of each chain that were asked for.
+        how: what makes the rest of the draws, or more of them.
+        until: the target.
+        live: diagnostics of the draws.
+    """
+    if ended == "interrupted":
+        return f"The run was interrupted after {made:,} of {wanted:,} draws of each chain; the result has these. {how}."
+    if ended == "limit" and until is not None:
+        found = live.estimates()
         return (
             f"The run ended at its limit before its target was reached: the effective sample size is {found.ess:,.0f} "
-            f"of {until.ess:,.0f}, and R̂ is {found.r_hat:.3f} of {until.rhat:g}. Add draws by mp.extend."
+            f"of {until.ess:,.0f}, and R̂ is {found.r_hat:.3f} of {until.rhat:g}. {how}."
         )
     return ""
+
+
+def what_to_do(ended: str, store: str | None, missing: int = 0) -> str:
+    """What makes the rest of the draws of a run, or more of them.
+
+    Args:
+        ended: how it ended.
+        store: where its draws are; None for memory.
+        missing: draws of each chain that it lacks.
+    """
+    if ended == "interrupted":
+        return f"{f'mp.extend(tree, target, draws={missing})' if store is None else to_resume(store)} goes on"
+    return f"{'mp.extend(tree, target, draws=…)' if store is None else to_extend(store)} adds draws"

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Protocol
 
+from mongepatch._commands import to_resume
 from mongepatch._extras import require
 from mongepatch.errors import SettingError, StoreError
 
@@ -190,7 +191,7 @@ def _not_written(where: str, error: OSError) -> StoreError:
     why = "the disk is full" if error.errno in (errno.ENOSPC, errno.EDQUOT) else str(error)
     return StoreError(
         f"{where} cannot be written: {why}. All draws up to the last checkpoint are in the store: once it can be "
-        f'written again, go on by mp.resume("{where}", target).'
+        f"written again, {to_resume(where)} goes on."
     )
 
 

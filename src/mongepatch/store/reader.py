@@ -31,12 +31,17 @@ def open_store(location: Any) -> "DataTree":
         >>> mp.open_store("run.zarr")["posterior"].sizes["draw"]
         50
     """
+    return open_run(location)[1]
+
+
+def open_run(location: Any) -> tuple[RunStore, "DataTree"]:
+    """The same, with the store: it says how its run was begun, and how far it is."""
     files = files_at(location)
     store = RunStore.reopen(files, write=False)
     store.close()
     if not store.has_draws:
         raise StoreError(f"{files.words} has no draws yet: its run is in warm-up, or was interrupted there.")
-    return open_tree(files, store.metadata())
+    return store, open_tree(files, store.metadata())
 
 
 def open_tree(files: Files, metadata: dict[str, bytes]) -> "DataTree":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from mongepatch._commands import to_extend, to_resume
 from mongepatch.errors import DamagedStoreError, OtherRunError, StoreError
 from mongepatch.store.checkpoints import Checkpoints
 from mongepatch.store.container import Container, digest, pack, unpack
@@ -241,8 +242,8 @@ def check_free(files: Files) -> None:
     """Raise where a location holds a run already."""
     if not _is_free(files):
         raise StoreError(
-            f'{files.words} holds a run already, which is not overwritten. mp.resume("{files.words}", target) ends one '
-            f'that was interrupted, mp.extend("{files.words}", target, draws=…) adds draws; or give another name.'
+            f"{files.words} holds a run already, which is not overwritten. {to_resume(files.words)} ends one that was "
+            f"interrupted, {to_extend(files.words)} adds draws; or give another name."
         )
 
 

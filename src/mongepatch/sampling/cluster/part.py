@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from mongepatch._commands import to_extend, to_resume
 from mongepatch.errors import OtherRunError, StoreError
 from mongepatch.sampling.identity import MOST_PROBES
 from mongepatch.sampling.state_group import state_of
@@ -28,6 +29,7 @@ class Part(NamedTuple):
     tuned: Container
     state: Container
     tree: "DataTree"
+    is_stored: bool = False
 
     @property
     def chains(self) -> range:
@@ -39,6 +41,13 @@ class Part(NamedTuple):
         """Draws of each chain."""
         return int(self.tree["posterior"].sizes["draw"])
 
+    @property
+    def how_to_go_on(self) -> str:
+        """What gives it more draws."""
+        if not self.is_stored:
+            return "Add draws to the shorter one by mp.extend."
+        return f"{to_resume(self.words)} ends it if it was interrupted, and {to_extend(self.words)} adds draws."
+
 
 def part_of(run: Any) -> Part:
     """The part that a result in memory is, or the store at a location."""
@@ -48,8 +57,8 @@ def part_of(run: Any) -> Part:
     store = RunStore.reopen(files, write=False)
     store.close()
     if store.tuned is None or store.state is None or not store.has_draws:
-        raise StoreError(f"{files.words} has no draws yet: end its run by mp.resume first.")
-    return Part(files.words, store.run, store.tuned, store.state, open_tree(files, store.metadata()))
+        raise StoreError(f"{files.words} has no draws yet: {to_resume(files.words)} ends its run, which comes first.")
+    return Part(files.words, store.run, store.tuned, store.state, open_tree(files, store.metadata()), is_stored=True)
 
 
 def chains_of(begun: Container) -> range:
@@ -115,9 +124,10 @@ def check_fit(parts: Sequence[Part]) -> list[Part]:
         both = f"{first.words} and {part.words}"
         _check_same_run(first, part, both)
         if part.draws != first.draws or part.state.facts["made"] != first.state.facts["made"]:
+            shorter = min(first, part, key=lambda one: int(one.state.facts["made"]))
             raise OtherRunError(
-                f"{first.words} has {first.draws:,} draws of each chain, and {part.words} has {part.draws:,}: end the "
-                "shorter one by mp.resume, or add draws by mp.extend."
+                f"{first.words} has {first.draws:,} draws of each chain, and {part.words} has {part.draws:,}: all must "
+                f"have the same number. {shorter.how_to_go_on}"
             )
     for before, part in pairwise(ordered):
         if part.chains.start < before.chains.stop:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mongepatch._commands import to_resume
 from mongepatch.errors import StoreError
 from mongepatch.sampling.cluster.part import of_some_chains
 from mongepatch.sampling.interrupts import Interrupts
@@ -94,8 +95,7 @@ class PartStores:
         if self.has_parts:
             where = self.how.location
             raise StoreError(
-                f'{self._folder} holds the parts of a run already. mp.resume("{where}", target) ends it; or give '
-                "another name."
+                f"{self._folder} holds the parts of a run already. {to_resume(where)} ends it; or give another name."
             )
 
     def save(self, warm: Warm) -> None:
