@@ -184,11 +184,23 @@ def _about_init(error: Exception, target: Target, init: PyTree, chains: int) -> 
     if isinstance(error.__cause__, KeyError):
         return f". The parameters are those of init: {list(target.layout.names)}."
     shapes = [np.shape(leaf) for leaf in jax.tree.leaves(init)]
-    if error.__cause__ is not None and shapes and all(shape[:1] == (chains,) for shape in shapes):
-        return " If init has one starting point per chain, say so: init_per_chain=True."
+    if shapes and all(shape[:1] == (chains,) for shape in shapes):
+        if error.__cause__ is not None:
+            return " If init has one starting point per chain, say so: init_per_chain=True."
+        if _returns(target, (chains,)):
+            return (
+                " Or init has one starting point per chain: say so by init_per_chain=True, and the density is called "
+                "with one of them at a time."
+            )
     if any(isinstance(node, list) for node in jax.tree.leaves(init, is_leaf=lambda node: isinstance(node, list))):
         return " init has a list, whose entries are parameters of their own: for one array write jnp.array([…])."
     return ""
+
+
+def _returns(target: Target, shape: tuple[int, ...]) -> bool:
+    """Whether a density, which can be traced, returns an array of this shape."""
+    value = jax.eval_shape(target.logdensity, jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float)))
+    return getattr(value, "shape", None) == shape
 
 
 @partial(jit, quick=True)
