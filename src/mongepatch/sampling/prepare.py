@@ -19,7 +19,7 @@ from mongepatch.coordinates.batches import OtherCoordinates
 from mongepatch.coordinates.mapped import may_be_mapped
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
-from mongepatch.metrics import Metric, fitted
+from mongepatch.metrics import Metric, check_answers, fitted
 from mongepatch.program import Program, jit, trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.devices import mesh_of
@@ -77,6 +77,7 @@ class Prepared:
     def fitted(self, metric: Metric) -> Metric:
         """The metric in the target's dimension and precision; raise where the density is not smooth enough for it."""
         suited = fitted(metric, self.position)
+        check_answers(suited, self.position)
         check_differentiable(self.density, suited, self.position)
         return suited
 
