@@ -2,6 +2,7 @@
 
 import ast
 import re
+import traceback
 from pathlib import Path
 
 import pytest
@@ -43,8 +44,23 @@ def test_names_are_those_that_type_checkers_see():
     assert set(mp.__all__) <= set(dir(mp))
     for module, names in mp._NAMES.items():
         assert {name: seen[name] for name in names} == dict.fromkeys(names, f"mongepatch.{module}")
-    with pytest.raises(AttributeError, match="'mongepatch' has no attribute 'smaple'"):
-        mp.smaple  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("smaple", r"'mongepatch' has no attribute 'smaple'\. Did you mean mp\.sample\?"),
+        ("Nuts", r"Did you mean mp\.NUTS\?"),
+        ("softabs", r"Did you mean mp\.SoftAbs\?"),
+        ("horseradish", "'horseradish'$"),
+        ("__wrapped__", "'__wrapped__'$"),
+    ],
+)
+def test_a_misspelt_name_is_answered_once(name, answer):
+    with pytest.raises(AttributeError, match=answer) as caught:
+        getattr(mp, name)
+    told = "".join(traceback.format_exception_only(caught.value))
+    assert told.count("Did you mean") == answer.count("Did you mean")
 
 
 VERSION = """

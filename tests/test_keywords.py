@@ -82,6 +82,12 @@ def test_what_is_asked_for_in_another_way(word, answer):
         ),
         (lambda: mp.sample_pymc(adapt_delta=0.9), "sample_pymc has no argument 'adapt_delta'.*'target_acceptance'"),
         (lambda: mp.sample_pymc(num_warmup=9), "'warmup'"),
+        (lambda: mp.Until(esss=100), "Until has no argument 'esss': did you mean 'ess'"),
+        (lambda: mp.Store("run.zarr", chunk_draw=9), "did you mean 'chunk_draws'"),
+        (lambda: mp.resume("run.zarr"), r"resume needs target: write resume\(store, target\)"),
+        (lambda: mp.extend("run.zarr", unused, metric="monge"), r"extend\(run, target, draws=…\)"),
+        (lambda: mp.sample(), r"sample needs target: write sample\(target\)"),
+        (lambda: mp.Monge(), "Monge needs alpha"),
     ],
 )
 def test_other_functions_and_classes_answer_too(call, answer):

@@ -129,7 +129,20 @@ if not TYPE_CHECKING:  # or a type checker would take any name for one of ours
             if name in names:
                 value = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
                 return value
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        unknown = f"module {__name__!r} has no attribute {name!r}"
+        meant = None if name.startswith("_") else _meant(name)  # Python and its tools look for many such names
+        if meant is None:
+            raise AttributeError(unknown)
+        # With a name and no object Python adds no suggestion of its own, which notebooks would not show.
+        raise AttributeError(f"{unknown}. Did you mean mp.{meant}?", name=name)
+
+    def _meant(name: str) -> str | None:
+        """The nearest of our names, in whatever case."""
+        from difflib import get_close_matches
+
+        names = {known.lower(): known for known in __all__}
+        near = get_close_matches(name.lower(), names, n=1, cutoff=0.7)
+        return names[near[0]] if near else None
 
 
 def __dir__() -> list[str]:

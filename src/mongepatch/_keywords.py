@@ -65,8 +65,14 @@ _HINTS = {
 """What has no argument of the same meaning, and how it is asked for."""
 
 
+_BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
 def checked_keywords(function: F) -> F:
-    """A function, or a class, that answers a keyword it does not know with the nearest that it does."""
+    """A function, or a class, that answers a keyword it does not know with the nearest that it does.
+
+    What it cannot do without is asked for. Where it takes any keyword (`**settings`), these are its own to check.
+    """
     if inspect.isclass(function):
         initialize: Any = function.__init__
         function.__init__ = _checked(initialize, function.__name__, skip=1)  # type: ignore[method-assign]
@@ -77,19 +83,34 @@ def checked_keywords(function: F) -> F:
 def _checked(function: Any, name: str, skip: int = 0) -> Any:
     parameters = list(inspect.signature(function).parameters.values())[skip:]
     known = [parameter.name for parameter in parameters]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
+    needed = [
+        parameter for parameter in parameters if parameter.default is parameter.empty and parameter.kind in _BY_NAME
+    ]
     by_place = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_OR_KEYWORD]
 
     @wraps(function)
     def checked(*arguments: Any, **named: Any) -> Any:
-        check_keywords(name, named, known)
+        if not takes_any:
+            check_keywords(name, named, known)
         if len(arguments) - skip > len(by_place):
             raise ArgumentError(
                 f"{name} takes {len(by_place)} arguments by place ({', '.join(by_place)}), and was given "
                 f"{len(arguments) - skip}: give all others by name."
             )
+        given = {*by_place[: len(arguments) - skip], *named}
+        missing = [parameter.name for parameter in needed if parameter.name not in given]
+        if missing:
+            raise ArgumentError(f"{name} needs {' and '.join(missing)}: write {_call(name, needed)}.")
         return function(*arguments, **named)
 
     return checked
+
+
+def _call(name: str, needed: Iterable[inspect.Parameter]) -> str:
+    """A call with all that it needs."""
+    words = [f"{each.name}=…" if each.kind is each.KEYWORD_ONLY else each.name for each in needed]
+    return f"{name}({', '.join(words)})"
 
 
 def check_keywords(name: str, given: Iterable[str], known: Collection[str]) -> None:

@@ -269,6 +269,62 @@ def test_errors_of_models_that_cannot_be_sampled_name_the_site(model, args, mess
         mp.from_numpyro(model, *args)
 
 
+def branching():
+    mu = numpyro.sample("mu", dist.Normal(0, 1))
+    numpyro.sample("y", dist.Normal(mu, 1.0 if mu > 0 else 2.0), obs=1.0)
+
+
+def in_numpy():
+    mu = numpyro.sample("mu", dist.Normal(0, 1))
+    numpyro.sample("y", dist.Normal(np.exp(mu), 1), obs=1.0)
+
+
+@pytest.mark.parametrize("model", [branching, in_numpy])
+def test_models_that_jax_cannot_trace_are_told_how_to_be_written(model):
+    with pytest.raises(mp.ModelError, match=r"at or after the site 'mu'.*jnp\.where or jax\.lax\.cond") as caught:
+        mp.from_numpyro(model)
+    assert isinstance(caught.value.__cause__, jax.errors.JAXTypeError)
+
+
+def without_a_plate():
+    kind = numpyro.sample("kind", dist.Bernoulli(0.3))
+    mu = numpyro.sample("mu", dist.Normal(0, 1))
+    numpyro.sample("y", dist.Normal(mu + kind, 1), obs=jnp.ones(2))
+
+
+def with_a_plate():
+    with numpyro.plate("rows", 2):
+        without_a_plate()
+
+
+def test_discrete_sites_need_plates_around_data(monkeypatch):
+    """Without one, the two values of the site would be paired with the two values of data."""
+
+    def refusing(*_):
+        raise ValueError("a reason of NumPyro's")
+
+    monkeypatch.setattr("mongepatch.frontends.numpyro.enumeration.has_funsor", lambda: True)
+    monkeypatch.setattr("mongepatch.frontends.numpyro.model.summed_out", lambda *_: refusing)
+    with pytest.raises(mp.ModelError, match=r"\['kind'\] cannot.*: \['y'\] have axes that belong to no plate"):
+        mp.from_numpyro(without_a_plate)
+    with pytest.raises(mp.ModelError, match=r"\['kind'\] cannot be summed out: ValueError: a reason of NumPyro's"):
+        mp.from_numpyro(with_a_plate)
+
+
+def test_a_model_that_fails_in_the_density_is_not_taken_for_a_density():
+    """NumPyro's own reason is told, where its functions ran the model."""
+
+    def logdensity(values):
+        return numpyro.infer.util.log_density(two_of_a_name, (), {}, values)[0]
+
+    def two_of_a_name():
+        for _ in range(2):
+            numpyro.sample("mu", dist.Normal(0, 1))
+
+    with pytest.raises(mp.LogDensityError, match=r"failed at the starting point's shapes: .*mu"):
+        mp.sample(logdensity, {"mu": 0.0})
+
+
 def above_its_bound():
     """A support that an argument decides, which may be a parameter, so that only starting points tell."""
     chance = numpyro.sample("chance", dist.Uniform(0.0, 1.0))

@@ -203,6 +203,62 @@ def test_metrics_that_are_half_made():
         sample(metric=Unregistered())
 
 
+def answering(**answers):
+    """Euclid's metric, but for some answers."""
+    kind = type("Own", (mp.Euclidean,), {**answers, "__module__": __name__})
+    own = object.__new__(jax.tree_util.register_dataclass(kind))
+    for name, value in vars(mp.Euclidean(jnp.ones(2))).items():
+        object.__setattr__(own, name, value)
+    return own
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        ({"kick": lambda self, point, slope, v, bend, e: (v, bend)}, r"Own\.kick .*log-volume; it gives a tuple of 2"),
+        ({"kick": lambda self, point, slope, v, bend, e: (v, v, e)}, r"\[1\] must give a bend.*same shapes as bend\("),
+        ({"kick": lambda self, point, slope, v, bend, e: (v, bend, v)}, r"\[2\] must give one number.*shape \(2,\)"),
+        ({"at": lambda self, density, x: (x, density(x))}, r"at must give a point.*of shape \(2,\), has no 'position'"),
+        ({"at": lambda self, density, x: (x, x, x)}, "a point and its slope; it gives a tuple of 3"),
+        ({"log_det": lambda self, point: jnp.zeros(2)}, r"log_det must give one number"),
+        ({"momentum": lambda self, point, v: v @ v}, r"shape \(2,\); it gives an array of shape \(\)"),
+        ({"velocity": lambda self, point, p: np.linalg.inv(p)}, r"Own\.velocity cannot be traced.*jax\.numpy"),
+        ({"bend": lambda self, point, slope, v: "no bend"}, "a pytree of arrays; it gives an object of type str"),
+        ({"cost": lambda self, dimension: 1}, r"mongepatch\.metrics\.Cost"),
+    ],
+)
+def test_metrics_of_ones_own_that_answer_in_another_shape(answers, message):
+    with pytest.raises(mp.MetricError, match=message):
+        mp.lmc(lambda x: -x @ x, answering(**answers), 0.1, mp.Static(3)).init(jnp.ones(2))
+
+
+def test_every_door_asks_a_metric_of_ones_own():
+    broken = answering(kick=lambda self, point, slope, v, bend, e: v)
+    with pytest.raises(mp.MetricError, match=r"Own\.kick must give a velocity"):
+        sample(metric=broken)
+    with pytest.raises(mp.MetricError, match=r"Own\.kick must give a velocity"):
+        mp.integrate(lambda x: -x @ x, broken, jnp.ones(2), jnp.ones(2), 0.1, 3)
+
+
+def test_metrics_that_lack_what_one_kernel_needs_alone():
+    def no_force(self, point, slope, velocity):
+        raise NotImplementedError
+
+    mp.lmc(lambda x: -x @ x, answering(force=no_force), 0.1, mp.Static(3)).init(jnp.ones(2))
+
+
+def test_functions_and_matrices_that_are_meant_as_metrics():
+    def fisher(x):
+        return np.linalg.inv(jnp.eye(2))
+
+    with pytest.raises(mp.MetricError, match=r"it is a function.*metric=mp\.Dense\(fisher\)"):
+        sample(metric=fisher)
+    with pytest.raises(mp.MetricError, match=r"it is an array.*mp\.Euclidean\(inverse_mass\)"):
+        sample(metric=np.eye(2))
+    with pytest.raises(mp.MetricError, match=r"metric_fn cannot be traced by JAX.*jax\.numpy"):
+        sample(metric=mp.Dense(lambda x: np.linalg.inv(x @ x * jnp.eye(2))))
+
+
 def test_a_fault_of_the_metric_is_not_blamed_on_the_density(monkeypatch):
     def broken(self, logdensity, position):
         raise KeyError("my own mistake")

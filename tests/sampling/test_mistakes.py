@@ -30,6 +30,10 @@ MISTAKES = {
     "init as a list": (lambda: mp.sample(normal, [0.0, 0.0]), r"jnp\.array"),
     "init as integers": (lambda: mp.sample(normal, np.array([0, 0])), r"0\.0, not 0"),
     "init for each chain": (lambda: mp.sample(normal, jnp.zeros((4, 2))), "init_per_chain=True"),
+    "init for each chain, and a density of rows": (
+        lambda: mp.sample(lambda x: -0.5 * (x**2).sum(-1), jnp.zeros((4, 2))),
+        r"shape \(4,\).*\.sum\(\)\. Or init has one.*init_per_chain=True",
+    ),
     "a vector of log densities": (lambda: mp.sample(lambda x: -(x**2), ZEROS), r"\.sum\(\)"),
     "NumPy in the density": (lambda: mp.sample(lambda x: -np.sum(np.asarray(x)), ZEROS), r"jax\.numpy"),
     "if in the density": (lambda: mp.sample(lambda x: -x[0] if x[0] > 0 else x[0], ZEROS), r"jnp\.where"),

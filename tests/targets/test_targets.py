@@ -160,3 +160,11 @@ def test_a_target_is_a_log_density():
     funnel = mp.targets.funnel(2)
     named = mp.lmc(funnel, mp.Euclidean(), 0.1, mp.Static(2)).init({"a": 1.0, "x": jnp.array([2.0, 3.0])})
     assert named.logdensity == funnel(jnp.array([2.0, 3.0, 1.0]))
+
+
+def test_a_target_is_shown_in_one_line():
+    target = mp.targets.funnel(3)
+    assert repr(target) == "<Target from a density, dimension 4: x (3,), a (); without residuals>"
+    assert "with residuals" in repr(target.with_residuals(lambda p: p["x"]))
+    many = mp.Target.from_density(lambda p: 0.0, {f"b{i:02}": 0.0 for i in range(20)})
+    assert "b11 (), and 8 more;" in repr(many)

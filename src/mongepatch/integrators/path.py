@@ -11,7 +11,7 @@ from mongepatch._typing import LogDensity, Scalar, Vector
 from mongepatch.errors import ParameterError, SettingError
 from mongepatch.integrators.base import Integrator, Phase
 from mongepatch.integrators.lagrangian import Lagrangian
-from mongepatch.metrics import Metric, energy, fitted, hamiltonian
+from mongepatch.metrics import Metric, check_answers, energy, fitted, hamiltonian
 from mongepatch.program import Program, jit, trace_density
 from mongepatch.validation import real_number, whole_number
 
@@ -83,6 +83,7 @@ def integrate(
     program = trace_density(logdensity, jax.ShapeDtypeStruct(position.shape, position.dtype))
     step_size = real_number("step_size", step_size).astype(position.dtype)
     metric = fitted(metric, position)
+    check_answers(metric, position)
     return _follow(program, metric, position, velocity, step_size, integrator=integrator, n=num_steps)
 
 

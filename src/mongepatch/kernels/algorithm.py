@@ -16,7 +16,7 @@ from mongepatch._pytree import is_concrete
 from mongepatch._typing import LogDensity, PRNGKey, PyTree, Scalar, Scalars, Vector
 from mongepatch.errors import LogDensityError, MetricError
 from mongepatch.kernels.base import DIVERGENCE_THRESHOLD, Info, Kernel, Setup, check_motion, draw
-from mongepatch.metrics import Metric, check_metric, fitted
+from mongepatch.metrics import Metric, check_answers, check_metric, fitted
 from mongepatch.program import check_density
 from mongepatch.targets import Target
 from mongepatch.targets.layout import Layout
@@ -79,7 +79,9 @@ def algorithm(
         layout = Layout.of(position)
         flat, density = layout.flat(position), flat_density(layout)
         check_density(density, flat)
-        point, _ = fitted(metric, flat).at(density, flat)
+        suited = fitted(metric, flat)
+        check_answers(suited, flat)
+        point, _ = suited.at(density, flat)
         _check_start(point)
         return State(point, layout)
 

@@ -1,5 +1,6 @@
 """Metrics: how a sampler measures distance, one short file each."""
 
+from mongepatch.metrics.answers import check_answers
 from mongepatch.metrics.base import (
     Bend,
     Cost,
@@ -34,6 +35,7 @@ __all__ = [
     "Point",
     "Slope",
     "SoftAbs",
+    "check_answers",
     "check_metric",
     "drift",
     "energy",

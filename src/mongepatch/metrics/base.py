@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar, runtime_checka
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from mongepatch._linalg import dot
 from mongepatch._typing import LogDensity, Scalar, ScalarLike, Vector
@@ -132,6 +133,17 @@ def check_metric(metric: Any) -> None:
     if isinstance(metric, type):
         raise MetricError(
             f"metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); {metric.__name__} is a class."
+        )
+    if isinstance(metric, jax.Array | np.ndarray):
+        raise MetricError(
+            "metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is an array. A constant metric is "
+            "mp.Euclidean(inverse_mass), of the inverse of its matrix, or of its diagonal."
+        )
+    if not isinstance(metric, Metric) and callable(metric):
+        name = getattr(metric, "__name__", "G")
+        raise MetricError(
+            "metric must be a metric, such as mp.Euclidean() or mp.Monge(1.0); it is a function. If it gives the "
+            f"matrix G(x), write metric=mp.Dense({name if name.isidentifier() else 'G'})."
         )
     if not isinstance(metric, Metric):
         missing = sorted(name for name in _QUESTIONS if not hasattr(metric, name))

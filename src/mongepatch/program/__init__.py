@@ -11,9 +11,12 @@ from mongepatch.program.rows import map_rows
 from mongepatch.program.squares import Reading, ResidualBlock, read_squares
 from mongepatch.program.traced_function import TracedFunction
 from mongepatch.program.two_vectors import at_two_vectors, takes_several_vectors
+from mongepatch.program.untraceable import UNTRACEABLE, WRITE_IT_WITH_JAX
 from mongepatch.program.windows import block_at, scattered_places
 
 __all__ = [
+    "UNTRACEABLE",
+    "WRITE_IT_WITH_JAX",
     "Program",
     "ProgramCost",
     "Reading",

@@ -2,17 +2,16 @@
 
 import traceback
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax.errors import ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError
 
 from mongepatch._typing import LogDensity
 from mongepatch.errors import LogDensityError
 from mongepatch.program.program import Program, trace
-
-_NOT_JAX = (ConcretizationTypeError, TracerArrayConversionError, TracerBoolConversionError)
+from mongepatch.program.untraceable import UNTRACEABLE, WRITE_IT_WITH_JAX
 
 
 def trace_density(logdensity: LogDensity, position: jax.ShapeDtypeStruct) -> Program:
@@ -30,10 +29,10 @@ def check_density(logdensity: LogDensity, position: Any) -> None:
 def _attempt(run: Callable[[], Any]) -> Any:
     try:
         return run()
-    except _NOT_JAX as error:
+    except UNTRACEABLE as error:
         raise LogDensityError(
             "The log density is not differentiable by JAX: it turns its parameters into NumPy arrays or branches on "
-            "their values. Write it with jax.numpy, and jnp.where or jax.lax.cond in place of if."
+            f"their values. {WRITE_IT_WITH_JAX}"
         ) from error
     except Exception as error:
         if _is_of_numpyro(error):
@@ -46,9 +45,13 @@ def _attempt(run: Callable[[], Any]) -> Any:
 
 
 def _is_of_numpyro(error: Exception) -> bool:
-    """Whether NumPyro refused a statement because the model runs outside of its own functions."""
-    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
-    return any(frame.f_globals.get("__name__") == "numpyro.primitives" for frame in frames)
+    """Whether NumPyro refused a statement because the model runs outside of its own functions, which call it."""
+    codes = [frame.f_code for frame, _ in traceback.walk_tb(error.__traceback__) if _is_of_primitives(frame)]
+    return bool(codes) and not any(code.co_name == "__call__" for code in codes)
+
+
+def _is_of_primitives(frame: FrameType) -> bool:
+    return frame.f_globals.get("__name__") == "numpyro.primitives"
 
 
 def _hint(error: Exception) -> str:

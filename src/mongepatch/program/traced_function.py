@@ -8,6 +8,7 @@ import jax.numpy as jnp
 from mongepatch._typing import Vector
 from mongepatch.errors import MetricError
 from mongepatch.program.program import Program, trace
+from mongepatch.program.untraceable import UNTRACEABLE, WRITE_IT_WITH_JAX
 
 
 @jax.tree_util.register_pytree_node_class
@@ -37,6 +38,11 @@ class TracedFunction:
             return self
         try:
             program, value = trace(self, position)
+        except UNTRACEABLE as error:
+            raise MetricError(
+                f"{self.name} cannot be traced by JAX: it turns its parameters into NumPy arrays or Python numbers, or "
+                f"branches on their values. {WRITE_IT_WITH_JAX}"
+            ) from error
         except Exception as error:
             raise MetricError(
                 f"{self.name} failed at a flat vector of {position.size} parameters: {type(error).__name__}: {error}"

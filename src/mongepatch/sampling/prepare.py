@@ -19,7 +19,7 @@ from mongepatch.coordinates.batches import OtherCoordinates
 from mongepatch.coordinates.mapped import may_be_mapped
 from mongepatch.coordinates.outer import OuterMap
 from mongepatch.errors import LogDensityError, ParameterError, SettingError
-from mongepatch.metrics import Metric, fitted
+from mongepatch.metrics import Metric, check_answers, fitted
 from mongepatch.program import Program, jit, trace_density
 from mongepatch.sampling.checks import check_differentiable, check_names, check_smooth
 from mongepatch.sampling.devices import mesh_of
@@ -77,6 +77,7 @@ class Prepared:
     def fitted(self, metric: Metric) -> Metric:
         """The metric in the target's dimension and precision; raise where the density is not smooth enough for it."""
         suited = fitted(metric, self.position)
+        check_answers(suited, self.position)
         check_differentiable(self.density, suited, self.position)
         return suited
 
@@ -184,11 +185,23 @@ def _about_init(error: Exception, target: Target, init: PyTree, chains: int) -> 
     if isinstance(error.__cause__, KeyError):
         return f". The parameters are those of init: {list(target.layout.names)}."
     shapes = [np.shape(leaf) for leaf in jax.tree.leaves(init)]
-    if error.__cause__ is not None and shapes and all(shape[:1] == (chains,) for shape in shapes):
-        return " If init has one starting point per chain, say so: init_per_chain=True."
+    if shapes and all(shape[:1] == (chains,) for shape in shapes):
+        if error.__cause__ is not None:
+            return " If init has one starting point per chain, say so: init_per_chain=True."
+        if _returns(target, (chains,)):
+            return (
+                " Or init has one starting point per chain: say so by init_per_chain=True, and the density is called "
+                "with one of them at a time."
+            )
     if any(isinstance(node, list) for node in jax.tree.leaves(init, is_leaf=lambda node: isinstance(node, list))):
         return " init has a list, whose entries are parameters of their own: for one array write jnp.array([…])."
     return ""
+
+
+def _returns(target: Target, shape: tuple[int, ...]) -> bool:
+    """Whether a density, which can be traced, returns an array of this shape."""
+    value = jax.eval_shape(target.logdensity, jax.ShapeDtypeStruct((target.dimension,), jnp.result_type(float)))
+    return getattr(value, "shape", None) == shape
 
 
 @partial(jit, quick=True)

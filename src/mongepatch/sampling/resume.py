@@ -11,6 +11,7 @@ import numpy as np
 from mongepatch._arrays import on_device
 from mongepatch._commands import to_extend, to_read, to_resume
 from mongepatch._extras import require
+from mongepatch._keywords import checked_keywords
 from mongepatch._typing import LogDensity, PyTree
 from mongepatch.errors import OtherRunError, ParameterError, SettingError, StoreError
 from mongepatch.sampling.cluster.in_parts import places_of, resume_parts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from xarray import DataTree
 
 
+@checked_keywords
 def resume(
     store: Any,
     target: Target | LogDensity,
@@ -88,6 +90,7 @@ def resume(
     return go_on(_reopened(store), target, init, settings, options)
 
 
+@checked_keywords
 def extend(
     run: Any,
     target: Target | LogDensity,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mongepatch._keywords import checked_keywords
 from mongepatch.errors import OtherRunError, SettingError
 from mongepatch.sampling.until import Until
 from mongepatch.targets import Target
@@ -15,6 +16,7 @@ from mongepatch.validation import positive_number, whole_number
 _MOST_PRECISIONS = ("float32", "float64")
 
 
+@checked_keywords
 @dataclass(frozen=True)
 class Store:
     """Where a run's draws are written, with settings of how. A location alone does for most runs.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from mongepatch._keywords import checked_keywords
 from mongepatch.errors import SettingError
 from mongepatch.sampling.live import MIN_DRAWS, Estimates
 from mongepatch.validation import positive_number, whole_number
@@ -10,6 +11,7 @@ _GROWTH = 1.1
 """Ratio of the numbers of draws at which a run is looked at. Fewer looks at noisy figures stop fewer runs by chance."""
 
 
+@checked_keywords
 @dataclass(frozen=True)
 class Until:
     """Ends a run once its diagnostics are good enough.

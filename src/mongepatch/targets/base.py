@@ -16,8 +16,11 @@ from mongepatch.targets.layout import Layout
 from mongepatch.targets.residuals import DataSite, ModelResiduals
 from mongepatch.targets.truth import Truth
 
+_MOST_NAMES = 12
+"""Parameters that a target is shown with."""
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Target:
     """A distribution to sample.
 
@@ -113,6 +116,15 @@ class Target:
     def __call__(self, position: Vector | np.ndarray) -> Scalar:
         """The log density at a flat position."""
         return self.logdensity(jnp.asarray(position))
+
+    def __repr__(self) -> str:
+        """What it was made from, and the parameters in the order of the flat vector."""
+        parameters = [f"{name} {shape}" for name, shape in zip(self.layout.names, self.layout.shapes, strict=True)]
+        if len(parameters) > _MOST_NAMES:
+            parameters[_MOST_NAMES:] = [f"and {len(parameters) - _MOST_NAMES} more"]
+        source = "a density" if self.origin == "density" else self.origin
+        residuals = "without residuals" if self.residuals is None else "with residuals"
+        return f"<Target from {source}, dimension {self.dimension}: {', '.join(parameters)}; {residuals}>"
 
     def describe(self) -> str:
         """What the target is made of, in words: for a model its random variables, and the residuals they have got."""

@@ -8,6 +8,7 @@ import numpyro
 
 from mongepatch._random import uniform_vector
 from mongepatch._typing import PRNGKey, Vector
+from mongepatch.frontends.numpyro.checks import naming_what_is_untraceable
 from mongepatch.frontends.numpyro.data import constant_data, data_name, dims_of, is_data, observed_data
 from mongepatch.frontends.numpyro.generative import NumPyroDraws
 from mongepatch.frontends.numpyro.model import NumPyroModel
@@ -20,8 +21,9 @@ INIT_RADIUS = 2.0
 
 def build(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Target:
     """The target of a model with its arguments."""
-    model = NumPyroModel(function, args, kwargs)
-    maps = residual_map(model.random_variables, model.layout, model.unbounded)
+    with naming_what_is_untraceable(function, args, kwargs):
+        model = NumPyroModel(function, args, kwargs)
+        maps = residual_map(model.random_variables, model.layout, model.unbounded)
 
     def start(key: PRNGKey) -> Vector:
         return uniform_vector(key, model.layout.size, jnp.result_type(float), reach=INIT_RADIUS)

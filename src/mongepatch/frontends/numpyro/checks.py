@@ -3,7 +3,8 @@
 import inspect
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import jax
@@ -12,9 +13,10 @@ from numpyro.distributions import biject_to
 from numpyro.primitives import Messenger
 
 from mongepatch.errors import ModelError
-from mongepatch.frontends.numpyro.enumeration import check_enumerable, is_discrete_latent
+from mongepatch.frontends.numpyro.enumeration import check_enumerable, check_in_plates, is_discrete_latent
 from mongepatch.frontends.numpyro.explain import check_support
 from mongepatch.frontends.numpyro.sites import Sites, abstract_sites, sites_at
+from mongepatch.program import UNTRACEABLE, WRITE_IT_WITH_JAX
 
 _ATTEMPTS = 10
 """Points at which a model is tried."""
@@ -27,6 +29,11 @@ class _LastSite(Messenger):  # type: ignore[misc]  # numpyro has no types
 
     def process_message(self, msg: dict[str, Any]) -> None:
         self.name = msg.get("name") or self.name
+
+    @property
+    def where(self) -> str:
+        """Where in the model that is."""
+        return "before its first site" if self.name is None else f"at or after the site {self.name!r}"
 
 
 def checked_sites(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sites:
@@ -55,6 +62,7 @@ def _check_all(sites: Sites) -> None:
         unconstrained_shape(site)
     for site in sites.values():
         _check_log_prob(site)
+    check_in_plates(sites)
 
 
 def is_latent(site: Mapping[str, Any]) -> bool:
@@ -81,12 +89,36 @@ def _trace(model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
         try:
             return sites_at(last_site, args, kwargs, jax.random.key(attempt))
         except Exception as error:
-            name = last_site.name
-            failures.append(("before its first site" if name is None else f"at or after the site {name!r}", error))
+            failures.append((last_site.where, error))
         if not isinstance(failures[-1][1], ValueError):  # NumPyro's own answer to parameters that are no numbers
             break
     where, first = failures[0]
+    if isinstance(first, UNTRACEABLE):
+        raise _untraceable(where) from first
     raise ModelError(f"The model failed {where}: {type(first).__name__}: {first}") from first
+
+
+@contextmanager
+def naming_what_is_untraceable(
+    model: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Iterator[None]:
+    """Raise, and name the site, where JAX cannot trace what is computed from a model that runs at single points."""
+    try:
+        yield
+    except UNTRACEABLE as error:
+        last_site = _LastSite(model)
+        try:
+            abstract_sites(last_site, args, kwargs)
+        except Exception:
+            raise _untraceable(last_site.where) from error
+        raise _untraceable("somewhere") from error
+
+
+def _untraceable(where: str) -> ModelError:
+    return ModelError(
+        f"The model cannot be differentiated by JAX: {where}, it turns values of sites into NumPy arrays or Python "
+        f"numbers, or branches on them. {WRITE_IT_WITH_JAX}"
+    )
 
 
 def _check_arguments(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

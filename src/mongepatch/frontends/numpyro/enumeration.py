@@ -5,8 +5,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from numpyro.infer.util import potential_energy
 
+from mongepatch._typing import Scalar, Vector
 from mongepatch.errors import ModelError
 from mongepatch.frontends.residuals import distribution_name
 from mongepatch.frontends.residuals.residual_map import outputs_that_depend_on_input
@@ -35,6 +37,19 @@ def check_enumerable(sites: Mapping[str, Mapping[str, Any]]) -> bool:
     return bool(discrete)
 
 
+def check_in_plates(sites: Mapping[str, Mapping[str, Any]]) -> None:
+    """Raise where a model has discrete latent sites, and values that no plate declares."""
+    if not any(is_discrete_latent(site) for site in sites.values()):
+        return
+    outside = [name for name, site in sites.items() if _has_axes_outside_plates(site)]
+    if outside:
+        raise ModelError(
+            f"{_cannot_be_summed_out(sites)}: {outside} have axes that belong to no plate. NumPyro would put the "
+            "values of discrete sites there, and pair them with data. Write with numpyro.plate('rows', len(y)) around "
+            "them, or .to_event(1) behind a distribution of values that belong together."
+        )
+
+
 def has_funsor() -> bool:
     """Whether the library that NumPyro enumerates with is installed."""
     return importlib.util.find_spec("funsor") is not None
@@ -50,6 +65,33 @@ def summed_out(
     plates = max((-frame.dim for frame in frames if frame.dim is not None), default=0)
     enumerated = enum(config_enumerate(model), -plates - 1)
     return lambda values: potential_energy(enumerated, args, kwargs, values, enum=True)
+
+
+def check_summed_out(
+    density: Callable[[Vector], Scalar], position: Vector, sites: Mapping[str, Mapping[str, Any]]
+) -> None:
+    """Raise unless NumPyro can sum the discrete sites out of the density; its reason is told."""
+    try:
+        jax.eval_shape(density, position)
+    except Exception as error:
+        raise ModelError(f"{_cannot_be_summed_out(sites)}: {type(error).__name__}: {error}") from error
+
+
+def _cannot_be_summed_out(sites: Mapping[str, Mapping[str, Any]]) -> str:
+    discrete = [name for name, site in sites.items() if is_discrete_latent(site)]
+    return f"The discrete sites {discrete} cannot be summed out"
+
+
+def _has_axes_outside_plates(site: Mapping[str, Any]) -> bool:
+    """Whether a site has several values that no plate declares; the steps of a scan need none."""
+    if site["type"] != "sample" or site["value"] is None:
+        return False
+    fn, shape = site["fn"], jnp.shape(site["value"])
+    batch = jnp.broadcast_shapes(fn.batch_shape, shape[: len(shape) - fn.event_dim])
+    declared = {frame.dim for frame in site["cond_indep_stack"]}
+    if site.get("_control_flow_done", False):
+        declared.add(-len(batch))
+    return any(size > 1 and axis - len(batch) not in declared for axis, size in enumerate(batch))
 
 
 def depend_on_discrete(sites_at: Callable[[Any], Mapping[str, Mapping[str, Any]]]) -> frozenset[str]:

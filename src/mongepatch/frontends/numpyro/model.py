@@ -16,6 +16,7 @@ from mongepatch._typing import Scalar, Vector
 from mongepatch.frontends.numpyro.checks import checked_sites, is_latent, unconstrained_shape, unconstrained_value
 from mongepatch.frontends.numpyro.enumeration import (
     check_enumerable,
+    check_summed_out,
     depend_on_discrete,
     is_discrete_latent,
     summed_out,
@@ -56,6 +57,7 @@ class NumPyroModel:
             self._potential = summed_out(self._model, self.sites, args, kwargs)
             values = jnp.zeros(self.layout.size)
             self._hidden = depend_on_discrete(lambda key: self._sites_at(values, key))
+            check_summed_out(self.log_density, values, self.sites)
 
     @property
     def unbounded(self) -> list[str]:
