@@ -72,6 +72,7 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
     assert f"mongepatch resume {store} ends one" in told
     assert f"mongepatch extend {store} --draws N adds draws" in told
     assert "mp." not in told
+    assert "FILE.py:NAME" in str(invoke("resume", store).exception)  # the model that was refused is not remembered
     with pytest.raises(mp.StoreError, match=r"mp\.resume"):  # in Python a call is named again
         mp.sample(mp.targets.banana(), store=str(store))
 

@@ -18,7 +18,9 @@ from mongepatch.sampling import resume as resume_run
 from mongepatch.sampling import sample as sample_run
 from mongepatch.sampling.cluster.merge import merge as merge_runs
 from mongepatch.sampling.stored import read_run
+from mongepatch.store import files_at
 from mongepatch.store.container import digest
+from mongepatch.store.run_store import check_free
 from mongepatch.summary_page import write_page
 from mongepatch.targets import Target
 
@@ -33,6 +35,7 @@ def sample_into(model: str, store: str, until: str | None, settings: dict[str, A
     """Sample a model of a file into a store; return the exit code."""
     target, init = load_model(model)
     settings["until"] = None if until is None else parse_until(until)
+    check_free(files_at(store))  # or the model of the run that is there would be forgotten
     _remember(store, model)
     return _told(store, lambda: sample_run(target, init, store=store, **settings), as_json=as_json)
 
