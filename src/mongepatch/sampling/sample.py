@@ -292,6 +292,7 @@ def _situation(run: ReadyRun, tree: "DataTree", set_by_user: Mapping[str, bool])
         whitened=run.prepared.whitening is not None and metric == "Euclidean",
         metric=metric,
         given=frozenset(name for name, given in set_by_user.items() if given),
+        kernel=run.kernel.name,
         parameters=target.parameters,
     )
 
