@@ -56,6 +56,20 @@ def diagnose(tree: "DataTree", situation: Situation | None = None) -> str:
     return " ".join(_sentences(tree, Situation() if situation is None else situation))
 
 
+def unchecked(tree: "DataTree") -> str:
+    """A sentence on a run that is too short for `diagnose` to see whether chains agree; empty for a longer one.
+
+    Of many chains nested R̂ is looked at, however short they are.
+    """
+    stats = tree["sample_stats"].to_dataset()
+    if stats.sizes["draw"] >= MIN_DRAWS or stats.sizes["chain"] > MAX_CHAINS:
+        return ""
+    return (
+        f"convergence is not checked: R̂, effective sizes and BFMI need {MIN_DRAWS} draws of each chain, and there are "
+        f"{stats.sizes['draw']}"
+    )
+
+
 def smallest_ess_of_run(tree: "DataTree") -> float:
     """The smallest effective sample size over all parameters of a result: of bulk, of tails and of squares.
 
