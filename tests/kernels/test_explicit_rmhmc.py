@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from helpers import one_step, slow_but
+from helpers import one_step, slow_but, steps_from
 from problems import DENSITIES, curved, phase_points
 
 import mongepatch as mp
@@ -68,6 +68,14 @@ def test_binding_keeps_the_copies_together():
         end = ExplicitSymplectic(binding, stiffness=2.0).run(DENSITY, metric, z, jnp.asarray(0.1), 60)
         apart.append(float(jnp.abs(end.apart()[0]).max()))
     assert apart[1] < 0.2 * apart[0]
+
+
+def test_short_steps_are_accepted_at_stiff_places():
+    """Where G is far from `stiffness` a step parts the copies, by an amount that must vanish beside their width."""
+    funnel = mp.targets.funnel(1)
+    algorithm = mp.explicit_rmhmc(funnel, mp.Fisher(funnel.information), 1e-5, mp.Static(5))
+    _, info = steps_from(algorithm, jnp.array([0.1, -6.0]), jax.random.split(jax.random.key(0), 64))
+    assert info.acceptance_rate.mean() > 0.95
 
 
 def test_cost_counts_three_forces_a_step():

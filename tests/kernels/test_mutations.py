@@ -134,7 +134,7 @@ OTHERS = {
     ),
     "explicit rmhmc accepted by energy alone": (
         kernels.ExplicitRMHMC, "step", "+ (spread[0] - spread[1])", "",
-        kernels.ExplicitRMHMC(stiffness=2.0, width=3.0), mp.Static(4, jitter=0.5), DRAWS, {"step_size": 0.6},
+        kernels.ExplicitRMHMC(stiffness=2.0, width=1.8), mp.Static(4, jitter=0.5), DRAWS, {"step_size": 0.6},
     ),
 }  # fmt: skip
 

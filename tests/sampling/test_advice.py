@@ -127,6 +127,42 @@ def test_parameters_that_left_the_support_are_named():
     assert "whose draws are all positive: 'x'" in diagnose(result(np.abs(WELL), failure=int(Failure.NOT_FINITE)))
 
 
+def test_a_bound_is_told_first_and_alone():
+    codes = np.zeros(WELL.shape, int)
+    codes[:, :100], codes[:, 100:103] = int(Failure.NOT_FINITE), int(Failure.ENERGY)
+    slow = result(np.abs(WELL), energy=SLOW, failure=codes)
+    paragraph = diagnose(slow, Situation(metric="Euclidean"))
+    assert paragraph.startswith("400 of 4,000 trajectories met a density that is NaN or infinite: they left its")
+    assert "sample t = log(s)" in paragraph
+    assert "12 more diverged, as trajectories near a bound do." in paragraph
+    for word in ("step size", "residuals", "centred", "modes", "BFMI"):
+        assert word not in paragraph
+    assert "BFMI" in diagnose(slow, Situation("NumPyro"))  # whose variables are transformed already
+    codes[:, 100:300] = int(Failure.ENERGY)
+    assert "1,200 of 4,000 trajectories diverged: the step size" in diagnose(result(WELL, failure=codes))
+
+
+def test_chains_that_hardly_move_are_told():
+    standing = 1e-7 * WELL.cumsum(axis=1) + np.arange(4.0)[:, None]
+    situation = Situation(metric="Fisher", kernel="explicit-rmhmc", given=frozenset({"metric"}))
+    paragraph = diagnose(result(standing, energy=SLOW, failure=int(Failure.ENERGY)), situation)
+    assert paragraph.startswith("4 of 4 chains hardly move")
+    assert "a step_size of your own, such as 0.1; or mp.kernels.ExplicitRMHMC(stiffness=...)" in paragraph
+    assert 'kernel="lmc"' in paragraph
+    for word in ("R̂", "inverse_mass", "too long", "residuals"):
+        assert word not in paragraph
+    one = np.concatenate([WELL[:3], standing[:1]])
+    assert "1 of 4 chains hardly move" in diagnose(result(one))
+    modes = 1e-4 * WELL + np.arange(4.0)[:, None]
+    assert "hardly move" not in diagnose(result(modes))
+
+
+def test_an_inverse_mass_is_for_metrics_that_have_one():
+    given = frozenset({"metric", "trajectory"})
+    assert "inverse_mass" in for_mixing(Situation(metric="Monge", given=given))
+    assert "inverse_mass" not in for_mixing(Situation(metric="Fisher", given=given))
+
+
 def test_a_model_in_the_euclidean_metric_is_told_of_its_residuals():
     def centred():
         v = numpyro.sample("v", dist.Normal(0.0, 3.0))

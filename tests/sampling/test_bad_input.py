@@ -37,6 +37,7 @@ def by_callback(x):
         (by_loop, r"not differentiable.*jax\.lax\.scan"),
         (by_callback, r"not differentiable.*custom_jvp"),
         (lambda x: -jnp.round(3 * (x**2).sum()), "not differentiable.*rounding"),
+        (lambda x: jnp.where((jnp.abs(x) < 1.5).all(), 0.0, -jnp.inf), "where its support ends.*uniform"),
         (lambda x: x @ x * jnp.nan, "is nan at every starting point"),
         (lambda x: jnp.where(x[0] > 1e3, 0.0, -jnp.inf), "is -inf at every starting point.*support"),
         (lambda x: x @ x + jnp.inf, "is inf at every starting point"),

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from mongepatch.chains.effective_size import MAX_CHAINS, effective_sizes, evenly_spaced_chains, smallest_ess
-from mongepatch.sampling.diagnostics import diagnose, smallest_ess_of_run
+from mongepatch.sampling.diagnostics import diagnose, smallest_ess_of_run, unchecked
 from mongepatch.sampling.nested_r_hat import NUM_SUPERCHAINS, nested_r_hat
 from mongepatch.sampling.output import tree_of
 from mongepatch.targets import Target
@@ -102,3 +102,8 @@ def test_stuck_chains_are_told():
 def test_a_low_bfmi_of_many_chains_is_told():
     walk = normal(*SHAPE).cumsum(axis=1)
     assert "BFMI" in diagnose(tree(normal(*SHAPE), energy=walk))
+
+
+def test_only_runs_that_are_checked_are_silent_on_it():
+    assert "and there are 99" in unchecked(tree(normal(4, 99)))
+    assert unchecked(tree(normal(4, 100))) == unchecked(tree(normal(65, 99))) == ""

@@ -107,6 +107,7 @@ def test_the_choice_is_told_without_a_bar(capsys, caplog):
         mp.sample(normal, jnp.zeros(2), **SETTINGS | {"metric": "auto"}, progress=False)
         assert capsys.readouterr() == ("", "")
         assert "no metric and no trajectory is chosen" in caplog.text
+        assert "convergence is not checked: R̂, effective sizes and BFMI need 100 draws" in caplog.text
         mp.sample(normal, jnp.zeros(2), **SETTINGS | {"metric": "auto"}, progress=False, verbose=True)
     assert "no metric and no trajectory is chosen" in capsys.readouterr().err
     mp.sample(normal, jnp.zeros(2), **SETTINGS | {"metric": "auto"}, verbose=False)

@@ -235,3 +235,17 @@ def test_curvature_is_not_looked_at_where_a_density_is_nearly_normal(monkeypatch
         looked.clear()
         sample_quietly(target(power), jnp.ones(3), warmup=300, draws=10, progress=False, whiten=False)
         assert bool(looked) is looks
+
+
+def test_a_constant_gradient_says_nothing_of_scale():
+    """As of an exponential density, or of a Laplace one on most draws: M⁻¹ stays finite, and nothing overflows."""
+    rng = np.random.default_rng(3)
+    draws = np.stack([rng.exponential(size=(4, 100)), 3.0 * rng.normal(size=(4, 100))], axis=-1)
+    slopes = np.stack([np.full((4, 100), -1.0), -draws[..., 1] / 9.0], axis=-1)
+    mostly = np.where(draws[..., :1] > 0.1, -1.0, 1.0)
+    with np.errstate(all="raise", under="ignore"):
+        alone = base_of(draws[..., :1], slopes[..., :1], room(1), "auto")
+        base_of(draws[..., :1], mostly, room(1), "auto")
+        both = base_of(draws, slopes, room(2), "auto")
+    np.testing.assert_allclose(matrix(alone, 1), 1.0)
+    np.testing.assert_allclose(np.diag(matrix(both, 2)), [1.0, 9.0], rtol=0.5)

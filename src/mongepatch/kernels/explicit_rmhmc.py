@@ -5,6 +5,10 @@ by one copy's energy. That map is not reversible: its end holds two phases, and 
 difference of the copies is a random variable like any other: it is drawn from a narrow Gaussian for every trajectory,
 and its density is a part of the acceptance. The middle of the copies is the draw. The map of middle and difference is
 then reversible and preserves volume, and the draw is exact whatever the binding and the width.
+
+A step changes the difference by about ε² times what the metric and the forces are there. The Gaussian has a width in
+proportion to ε, so that the change of its density vanishes with ε, and every trajectory is accepted in the end. With a
+width in proportion to ε² a stiff place rejects whatever ε is, and warm-up shortens steps without end.
 """
 
 from dataclasses import dataclass
@@ -35,12 +39,12 @@ class ExplicitRMHMC:
     Args:
         binding: 2ωε, the angle in radians by which a step turns the difference of the copies, ω being the strength of
             the binding. About 1 is best: with less the copies part, with more their errors no longer cancel.
-        width: standard deviation of the difference of the copies at the start, in units of ε².
+        width: standard deviation of the difference of the copies at the start, in units of ε.
         stiffness: typical size of the metric, 1/variance of a typical parameter.
     """
 
     binding: float = 1.0
-    width: float = 10.0
+    width: float = 2.0
     stiffness: float = 1.0
     name: ClassVar[str] = "explicit-rmhmc"
 
@@ -58,7 +62,7 @@ class ExplicitRMHMC:
         """One draw."""
         velocity_key, apart_key, accept_key, own_length_key = jax.random.split(key, 4)
         metric, dtype, dimension = setup.metric, point.position.dtype, point.position.size
-        width = self.width * setup.step_size**2
+        width = self.width * setup.step_size
         integrator = ExplicitSymplectic(self.binding, self.stiffness)
 
         velocity = metric.velocity_from_noise(point, normal_vector(velocity_key, dimension, dtype))
@@ -94,7 +98,7 @@ def explicit_rmhmc(
     trajectory: Static,
     *,
     binding: float = 1.0,
-    width: float = 10.0,
+    width: float = 2.0,
     stiffness: float = 1.0,
     divergence_threshold: float = DIVERGENCE_THRESHOLD,
 ) -> Algorithm:
@@ -107,7 +111,7 @@ def explicit_rmhmc(
         trajectory: `Static(num_steps, jitter)`.
         binding: 2ωε, how tightly the two copies of the system are bound: the angle that their difference turns in a
             step, best about 1.
-        width: how far apart the copies start, in units of ε².
+        width: how far apart the copies start, in units of ε.
         stiffness: typical size of the metric, 1/variance of a typical parameter.
         divergence_threshold: the energy error above which a trajectory counts as divergent.
 

@@ -16,6 +16,8 @@ _READ = (
     "mp.sample(logdensity, init, residuals=lambda p: [(p['theta'] - p['mu']) / jnp.exp(p['log_tau'])]), or the "
     "model itself, by mp.from_numpyro or mp.from_pymc."
 )
+_SCALES = "an inverse_mass in the scale of the posterior"
+_WITH_INVERSE_MASS = ("Euclidean", "Monge", "Patch")
 _OTHER_FORM = "its other form: non-centred where it is centred, centred where it is non-centred"
 
 
@@ -32,6 +34,8 @@ class Situation(NamedTuple):
     """The class of the metric that chains moved in."""
     given: frozenset[str] = frozenset()
     """Arguments of `sample` that its user set."""
+    kernel: str = "lmc"
+    """The name of the kernel."""
     parameters: tuple[str, ...] = ()
     """Variables of the result that are sampled, where it is known that others are computed from them."""
 
@@ -110,11 +114,28 @@ def for_step_size(situation: Situation) -> str:
     )
 
 
+def for_still_chains(situation: Situation) -> str:
+    """What lets chains move that hardly do."""
+    options = ["a larger step_size" if "step_size" in situation.given else "a step_size of your own, such as 0.1"]
+    if situation.kernel == "explicit-rmhmc":
+        options.append("mp.kernels.ExplicitRMHMC(stiffness=...), the typical size of the metric")
+    if situation.kernel != "lmc":
+        options.append('kernel="lmc"')
+    if "metric" in situation.given:
+        options.append('metric="auto"')
+    return f"Try {'; or '.join(options)}."
+
+
+def scales_of(situation: Situation) -> str:
+    """The scales that the user's metric has and warm-up would find; nothing for metrics without."""
+    return _SCALES if "metric" in situation.given and situation.metric in _WITH_INVERSE_MASS else ""
+
+
 def for_mixing(situation: Situation) -> str:
     """What makes chains that do not agree mix better."""
     settings = {
         "longer trajectories": "trajectory" in situation.given,
-        "an inverse_mass in the scale of the posterior": "metric" in situation.given,
+        _SCALES: bool(scales_of(situation)),
         "a smaller alpha": situation.metric == "Monge",
     }
     options = [words for words, helps in settings.items() if helps]

@@ -8,7 +8,7 @@ import numpy as np
 from mongepatch._extras import require
 from mongepatch.chains.effective_size import MAX_CHAINS, evenly_spaced_chains, smallest_ess
 from mongepatch.kernels import Failure
-from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size
+from mongepatch.sampling.advice import Situation, for_geometry, for_mixing, for_step_size, for_still_chains, scales_of
 from mongepatch.sampling.form import form_of
 from mongepatch.sampling.nested_r_hat import nested_r_hat
 from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
@@ -33,6 +33,12 @@ MAX_DEEP_FRACTION = 0.01
 """Fraction of trajectories that may end at the maximum depth."""
 MIN_ESS = 100
 """Effective draws, over all chains, of every parameter's bulk and tails below which estimates are said to be rough."""
+STILL = 0.01
+"""A chain's spread, as a fraction of that of all chains, below which it hardly moves if it wanders, too."""
+WANDERS = 0.1
+"""Mean square of the change from draw to draw, over that of independent draws, below which a chain wanders."""
+MAX_OUTSIDE_FRACTION = 0.01
+"""Fraction of trajectories that may leave the support of a density before that is the first thing to mend."""
 MAX_ROUNDING = 0.01
 """Rounding of the energy above which acceptance is said to be affected."""
 
@@ -48,6 +54,20 @@ def diagnose(tree: "DataTree", situation: Situation | None = None) -> str:
         situation: what there is to know of the run besides its draws.
     """
     return " ".join(_sentences(tree, Situation() if situation is None else situation))
+
+
+def unchecked(tree: "DataTree") -> str:
+    """A sentence on a run that is too short for `diagnose` to see whether chains agree; empty for a longer one.
+
+    Of many chains nested R̂ is looked at, however short they are.
+    """
+    stats = tree["sample_stats"].to_dataset()
+    if stats.sizes["draw"] >= MIN_DRAWS or stats.sizes["chain"] > MAX_CHAINS:
+        return ""
+    return (
+        f"convergence is not checked: R̂, effective sizes and BFMI need {MIN_DRAWS} draws of each chain, and there are "
+        f"{stats.sizes['draw']}"
+    )
 
 
 def smallest_ess_of_run(tree: "DataTree") -> float:
@@ -67,17 +87,22 @@ def smallest_ess_of_run(tree: "DataTree") -> float:
 
 
 def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
-    yield from _failures(tree, situation)
+    still, bounded = _still_chains(tree), _leaves_support(tree, situation)
+    all_still = still.size > 0 and bool(still.all())
+    if still.any():
+        yield _hardly_move(tree, still, situation)
+    yield from _failures(tree, situation, bounded=bounded, too_long=not all_still)
     unstable = list(_unstable(float(tree["posterior"].attrs.get("unstable_fraction", 0.0))))
-    slow = list(_heavy_energy(tree))
+    slow = [] if bounded or all_still else list(_heavy_energy(tree))
     yield from unstable
     yield from slow
-    if unstable or slow or (tree["sample_stats"]["failure"] == int(Failure.ENERGY)).any():
+    steep = bool(unstable or slow or (tree["sample_stats"]["failure"] == int(Failure.ENERGY)).any())
+    if steep and not bounded and not all_still:
         yield for_geometry(situation, form_of(tree["posterior"].to_dataset(), situation.parameters))
     yield from _deep(tree, situation)
-    disagreement = list(_disagreement(tree, situation))
-    yield from disagreement or _few_effective(tree)
-    if disagreement or not tree["sample_stats"]["accepted"].any():
+    disagreement = [] if all_still else list(_disagreement(tree, situation, advise=not bounded and not still.any()))
+    yield from disagreement or ([] if all_still else _few_effective(tree))
+    if disagreement or all_still or not tree["sample_stats"]["accepted"].any():
         yield from _far_away(tree)
     energy = np.asarray(tree["sample_stats"]["energy"])
     rounding = float(np.finfo(energy.dtype).eps) * float(max(energy.max(), -energy.min()))
@@ -88,27 +113,49 @@ def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
         )
 
 
-def _failures(tree: "DataTree", situation: Situation) -> Iterator[str]:
-    failures, accepted = (np.asarray(tree["sample_stats"][name]) for name in ("failure", "accepted"))
-    failed = failures[failures != int(Failure.NONE)]
-    counts = {code: int((failed == code).sum()) for code in Failure}
+def _failures(tree: "DataTree", situation: Situation, *, bounded: bool, too_long: bool) -> Iterator[str]:
+    """What went wrong with trajectories, the commonest first; of steps that are too long, only where they can be."""
+    counts, total = _counts(tree), tree["sample_stats"]["failure"].size
     undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
-    if not accepted.any():
+    if not tree["sample_stats"]["accepted"].any():
         yield "Nothing was accepted: the draws are the starting points. Try a step_size that is ten times smaller."
         diverged = undefined = 0
-    yield from _unsolved(counts[Failure.NON_CONVERGENT], counts[Failure.NON_REVERSIBLE], failures.size)
-    if diverged:
+    yield from _unsolved(counts[Failure.NON_CONVERGENT], counts[Failure.NON_REVERSIBLE], total)
+    outside = undefined > diverged
+    if outside:
         yield (
-            f"{diverged + undefined:,} of {failures.size:,} trajectories diverged: the step size is too long for the "
-            f"sharpest parts of the density, which the draws may miss. {for_step_size(situation)}"
-            + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined else "")
-        )
-    elif undefined:
-        yield (
-            f"{undefined:,} of {failures.size:,} trajectories met a density that is NaN or infinite: they left its "
+            f"{undefined:,} of {total:,} trajectories met a density that is NaN or infinite: they left its "
             "support, or it overflows. Transform parameters that must be positive or bounded to the whole real line"
             f"{_one_sided(tree)}."
+            + (" Where s must be positive, sample t = log(s), and add t to the log density, log ds/dt." * bounded)
         )
+    if diverged and bounded:
+        yield f"{diverged:,} more diverged, as trajectories near a bound do."
+    elif diverged and too_long:
+        both = diverged if outside else diverged + undefined
+        yield (
+            f"{both:,} of {total:,} trajectories diverged: the step size is too long for the "
+            f"sharpest parts of the density, which the draws may miss. {for_step_size(situation)}"
+            + (f" {undefined:,} of them met a density that is NaN or infinite." if undefined and not outside else "")
+        )
+
+
+def _counts(tree: "DataTree") -> dict[Failure, int]:
+    """How many trajectories failed, by reason."""
+    failures = np.asarray(tree["sample_stats"]["failure"])
+    failed = failures[failures != int(Failure.NONE)]
+    return {code: int((failed == code).sum()) for code in Failure}
+
+
+def _leaves_support(tree: "DataTree", situation: Situation) -> bool:
+    """Whether a density that was given as a function most probably has a bound: nothing else is to be mended before.
+
+    Models transform their variables by themselves.
+    """
+    counts, stats = _counts(tree), tree["sample_stats"]
+    outside = counts[Failure.NOT_FINITE]
+    often = outside > max(counts[Failure.ENERGY], MAX_OUTSIDE_FRACTION * stats["failure"].size)
+    return situation.origin == "density" and often and bool(stats["accepted"].any())
 
 
 def _unstable(fraction: float) -> Iterator[str]:
@@ -143,14 +190,44 @@ def _deep(tree: "DataTree", situation: Situation) -> Iterator[str]:
     fraction = float(stats["reached_max_treedepth"].mean()) if "reached_max_treedepth" in stats else 0.0
     if fraction > MAX_DEEP_FRACTION:
         longer = "a longer step_size, " if "step_size" in situation.given else ""
-        longer += "an inverse_mass in the scale of the posterior, or " if "metric" in situation.given else ""
+        longer += f"{scales_of(situation)}, or " if scales_of(situation) else ""
         yield (
             f"{fraction:.0%} of the trajectories reached max_depth before they turned around: draws are valid but more "
             f"autocorrelated than necessary. Try {longer}trajectory=mp.NUTS(max_depth=12)."
         )
 
 
-def _disagreement(tree: "DataTree", situation: Situation) -> Iterator[str]:
+def _still_chains(tree: "DataTree") -> np.ndarray:
+    """Which chains hardly move, whatever the kernel: they wander, and all their draws are in one place.
+
+    Chains in modes that are far apart are in one place, too, but do not wander there. Nothing is said where nothing
+    was accepted, and of chains that all start at the same place.
+    """
+    moving = _moving(_some_chains(tree["posterior"].to_dataset()))
+    if moving.sizes.get("chain", 1) < 2 or not moving or not _enough(tree):
+        return np.zeros(0, bool)
+    still = np.ones(moving.sizes["chain"], bool)
+    for values in moving.values():
+        draws = np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
+        with np.errstate(invalid="ignore", over="ignore"):  # draws that go away for ever
+            own, change = draws.var(axis=1), np.square(np.diff(draws, axis=1)).mean(axis=1)
+            varies = np.ptp(draws, axis=(0, 1)) > 0
+            stays = (own <= STILL**2 * draws.var(axis=(0, 1))) & (change <= WANDERS * 2 * own)
+        still &= (stays | ~varies).all(axis=1)
+    return still
+
+
+def _hardly_move(tree: "DataTree", still: np.ndarray, situation: Situation) -> str:
+    stats = tree["sample_stats"].to_dataset()
+    steps = f", with steps of {float(stats['step_size'].mean()):.1e}" if "step_size" in stats else ""
+    return (
+        f"{still.sum()} of {still.size} chains hardly move{steps}: the draws of each spread by less than {STILL:.0%} "
+        "of what all chains spread by. They say where chains were when warm-up ended, and nothing of the density. "
+        f"{for_still_chains(situation)}"
+    )
+
+
+def _disagreement(tree: "DataTree", situation: Situation, *, advise: bool) -> Iterator[str]:
     stats = tree["sample_stats"].to_dataset()
     moving = _moving(tree["posterior"].to_dataset()).assign({"log density": stats["lp"]})
     split, nested = _split_r_hats(tree, moving), _nested_r_hats(tree, moving)
@@ -168,8 +245,8 @@ def _disagreement(tree: "DataTree", situation: Situation) -> Iterator[str]:
         return
     levels = ", ".join(f"{level:.3g}" for level in np.asarray(stats["lp"].isel(chain=slice(8)).mean("draw")))
     yield (
-        f"The chains do not agree: {worst} is {found[worst]:.2f}, and the chains' mean log densities are {levels}. "
-        f"{for_mixing(situation)}"
+        f"The chains do not agree: {worst} is {found[worst]:.2f}, and the chains' mean log densities are {levels}."
+        + (f" {for_mixing(situation)}" if advise else "")
     )
 
 

@@ -200,11 +200,20 @@ def _reason(target: Target, density: LogDensity, position: Vector) -> str:
 def _check_slope(position: Vector, density: LogDensity) -> None:
     """Raise if the density changes around a point while its gradient is 0 all around: no mode looks like that."""
     nearby = position + jax.random.normal(jax.random.key(0), (16, position.size), position.dtype)
-    values, gradients = jax.vmap(jax.value_and_grad(density))(nearby)
-    if not gradients.any() and np.ptp(values) > 0:
+    values, gradients = map(np.asarray, jax.vmap(jax.value_and_grad(density))(nearby))
+    inside = values[np.isfinite(values)]
+    if gradients.any() or not inside.size:
+        return
+    if np.ptp(inside) > 0:
         raise LogDensityError(
             "The log density changes from point to point but its gradient is 0 everywhere: it is not differentiable. "
             "Look for rounding, casts to integers, or jax.lax.stop_gradient."
+        )
+    if inside.size < values.size:
+        raise LogDensityError(
+            "The log density is the same at all points near a starting point at which it is finite, and its gradient "
+            "is 0: chains cannot see where its support ends. Transform parameters that are bounded, such as those of a "
+            "uniform density, to the whole real line; or look for rounding and casts to integers."
         )
 
 

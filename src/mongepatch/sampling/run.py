@@ -17,6 +17,7 @@ from mongepatch.kernels import Kernel
 from mongepatch.metrics.patch.residuals import Residuals
 from mongepatch.program.stopwatch import stopwatch
 from mongepatch.sampling.checks import check_residuals, check_smooth, check_warmup, traced_residuals
+from mongepatch.sampling.diagnostics import unchecked
 from mongepatch.sampling.interrupts import Interrupts
 from mongepatch.sampling.keeper import Keeper
 from mongepatch.sampling.output import to_datatree, with_chain_numbers
@@ -179,6 +180,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         columns = None if needs_all else kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
         tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)}, ending.words)
+        report.message(unchecked(tree))
     if options.stored:
         interrupts.deliver()
     added = {}

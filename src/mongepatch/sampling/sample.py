@@ -122,7 +122,7 @@ def sample(
             is not found by it, are then not used.
         kernel: "lmc"; "rmhmc", with implicit steps; "explicit-rmhmc"; "mmala"; or one of `mongepatch.kernels` with
             settings, such as `kernels.RMHMC(integrators.ImplicitMidpoint())`.
-        draws: draws of each chain to keep.
+        draws: draws of each chain to keep. Convergence of up to 64 chains is checked from 100 draws on.
         warmup: draws of each chain to make first, in which all that is not given is found; by default 1000, 600 where
             these are enough, and 100 for 256 chains or more, which find it together.
         chains: number of chains.
@@ -160,8 +160,8 @@ def sample(
         callback: a function that is called after every chunk of draws with a `RunStatus`: how many there are, the log
             densities and the worst R̂.
         progress: whether to show a progress bar; plain text where there is no terminal.
-        verbose: whether to print the line that says what was chosen; by default as `progress`. The logger "mongepatch"
-            gets it in any case.
+        verbose: whether to print the lines that say what was chosen, and of a short run that it is not checked; by
+            default as `progress`. The logger "mongepatch" gets them in any case.
 
     Returns:
         A tree with the groups `posterior` and `sample_stats`, in ArviZ's schema, and where warm-up found something
@@ -291,6 +291,7 @@ def _situation(run: ReadyRun, given: frozenset[str]) -> Situation:
         has_residuals=target.residuals is not None,
         whitened=run.prepared.whitening is not None,
         given=given,
+        kernel=run.kernel.name,
         parameters=target.parameters,
     )
 

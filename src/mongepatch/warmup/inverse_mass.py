@@ -38,6 +38,8 @@ _NEARLY_ALL, _SMALL_MISFIT = 0.95, 1.5
 """The fraction of draws at which a density may be called nearly normal, and the misfit up to which it is. A direction
 with five times the curvature that M says has more at its stiffest tenth of draws; models that need shorter steps there
 have 19 and more, regressions 0.5 to 0.9."""
+_LARGEST_MISFIT = 1e100
+"""Misfits are cut here, so that sums of them are finite."""
 _MAX_SCALE_CHANGE = 1e10
 """Largest ratio of a scale to its value before."""
 
@@ -105,10 +107,11 @@ class MassEstimate(NamedTuple):
 
     def misfits(self, draws: np.ndarray, gradients: np.ndarray) -> np.ndarray:
         """How far the density is from N(center, M⁻¹) at each draw: |Cᵀg + C⁻¹(x − center)|²."""
-        slope = self._apply_power(gradients * self.scale, 0.5)
-        offset = self._apply_power((draws - self.center) / self.scale, -0.5)
-        lengths: np.ndarray = ((slope + offset) ** 2).sum(axis=1)
-        return lengths
+        with np.errstate(over="ignore", invalid="ignore"):  # a misfit beyond all numbers is infinite
+            slope = self._apply_power(gradients * self.scale, 0.5)
+            offset = self._apply_power((draws - self.center) / self.scale, -0.5)
+            lengths: np.ndarray = ((slope + offset) ** 2).sum(axis=1)
+        return np.minimum(np.nan_to_num(lengths, nan=np.inf, posinf=np.inf), _LARGEST_MISFIT)
 
     def _apply_power(self, rows: np.ndarray, power: float) -> np.ndarray:
         along = (rows @ self.directions) * (self.eigenvalues**power - 1.0)
@@ -143,9 +146,11 @@ def estimate(draws: np.ndarray, gradients: np.ndarray, before: LowRank, structur
         return MassAndCenter(before)
     directions, eigenvalues = np.zeros((dimension, most)), np.ones(most)
     directions[:, : found.eigenvalues.size], eigenvalues[: found.eigenvalues.size] = found.directions, found.eigenvalues
-    parts = (found.scale, directions, eigenvalues)
-    base = LowRank(*jax.device_put([part.astype(before.scale.dtype) for part in parts]))
-    return MassAndCenter(base, found.center)
+    with np.errstate(over="ignore"):  # what is too large for this precision is not used
+        parts = [part.astype(before.scale.dtype) for part in (found.scale, directions, eigenvalues)]
+    if not all(np.isfinite(part).all() for part in parts):
+        return MassAndCenter(before)
+    return MassAndCenter(LowRank(*jax.device_put(parts)), found.center)
 
 
 def is_nearly_normal(metric: Any, rows: np.ndarray, slopes: np.ndarray) -> bool:
@@ -173,9 +178,9 @@ def fit(rows: np.ndarray, slopes: np.ndarray, before: np.ndarray, rank: int) -> 
     varies = (x_spread > rounding * (rows**2).sum(axis=0)) & (g_spread > rounding * (slopes**2).sum(axis=0))
     scale = np.where(varies, (x_spread / np.where(varies, g_spread, 1.0)) ** 0.25, before)
     scale = np.clip(scale, before / _MAX_SCALE_CHANGE, before * _MAX_SCALE_CHANGE)
-    if rank == 0:
+    if rank == 0 or not varies.any():
         return MassEstimate(scale, np.zeros((len(scale), 0)), np.ones(0), x_mean + scale**2 * g_mean)
-    x, g = x / scale, g * scale
+    x, g = (np.where(varies, part, 0.0) for part in (x / scale, g * scale))  # a constant gradient is not a flat one
     basis = _span(x, g)
     spread, steepness = _covariance(x @ basis), _covariance(g @ basis)
     root, inverse_root = _roots(steepness)
@@ -229,7 +234,9 @@ def _weights(slopes: np.ndarray) -> np.ndarray:
     usual = np.median(lengths)
     if usual == 0:  # most draws are the same one
         return np.ones(len(slopes))
-    return np.minimum(1.0, _OUTLIER_LENGTH * usual / np.maximum(lengths, np.finfo(float).tiny)) ** 2
+    most = _OUTLIER_LENGTH * usual
+    weights: np.ndarray = (most / np.maximum(lengths, most)) ** 2
+    return weights
 
 
 def _centred(rows: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
