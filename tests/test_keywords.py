@@ -86,6 +86,7 @@ def test_what_is_asked_for_in_another_way(word, answer):
         (lambda: mp.Store("run.zarr", chunk_draw=9), "did you mean 'chunk_draws'"),
         (lambda: mp.resume("run.zarr"), r"resume needs target: write resume\(store, target\)"),
         (lambda: mp.extend("run.zarr", unused, metric="monge"), r"extend\(run, target, draws=…\)"),
+        (lambda: mp.extend("run.zarr", unused, drws=5), "extend has no argument 'drws': did you mean 'draws'"),
         (lambda: mp.sample(), r"sample needs target: write sample\(target\)"),
         (lambda: mp.Monge(), "Monge needs alpha"),
     ],

@@ -48,6 +48,8 @@ def test_a_run_is_sampled_interrupted_resumed_and_summarized(model, tmp_path, mo
     facts = json.loads(invoke("summary", store, "--json").stdout)
     assert facts["interrupted"]
     assert f"interrupted after {facts['draws']} of 120 draws" in facts["messages"][0]
+    assert facts["draws"] < 100
+    assert facts["messages"][-1].startswith("Convergence is not checked")
     assert f"mongepatch resume {store} goes on." in invoke("summary", store).stdout
     monkeypatch.setattr(sys.modules["mongepatch.sampling.run"], "make_draws", sampled)
     done = invoke("resume", store, "--no-progress", "--json")

@@ -101,6 +101,7 @@ def _checked(function: Any, name: str, skip: int = 0) -> Any:
         given = {*by_place[: len(arguments) - skip], *named}
         missing = [parameter.name for parameter in needed if parameter.name not in given]
         if missing:
+            check_keywords(name, [word for word in named if difflib.get_close_matches(word, missing, 1)], known)
             raise ArgumentError(f"{name} needs {' and '.join(missing)}: write {_call(name, needed)}.")
         return function(*arguments, **named)
 

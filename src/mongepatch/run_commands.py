@@ -3,6 +3,7 @@
 import json
 import os
 import runpy
+import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -111,7 +112,8 @@ def _model_of(store: str, model: str | None, command: str) -> tuple[Target | Cal
     named = model or _remembered(store)
     if named is None:
         raise SettingError(
-            f"It is not known on this machine which model {store} is of: mongepatch {command} {store} FILE.py:NAME"
+            f"It is not known on this machine which model {store} is of: mongepatch {command} {shlex.quote(store)} "
+            "FILE.py:NAME" + " --draws N" * (command == "extend")
         )
     return load_model(named)
 

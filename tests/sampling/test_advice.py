@@ -153,8 +153,13 @@ def test_chains_that_hardly_move_are_told():
         assert word not in paragraph
     one = np.concatenate([WELL[:3], standing[:1]])
     assert "1 of 4 chains hardly move" in diagnose(result(one))
-    modes = 1e-4 * WELL + np.arange(4.0)[:, None]
-    assert "hardly move" not in diagnose(result(modes))
+    mixing = np.stack([np.convolve(chain, 0.9 ** np.arange(100.0), "same") for chain in WELL])
+    for own in (WELL, mixing):  # in modes that are far apart
+        told = diagnose(result(1e-4 * own + np.arange(4.0)[:, None]))
+        assert "hardly move" not in told
+        assert "R̂" in told
+    many = np.concatenate([standing] * 32)
+    assert "64 of 64 chains that were looked at hardly move" in diagnose(result(many))
 
 
 def test_an_inverse_mass_is_for_metrics_that_have_one():

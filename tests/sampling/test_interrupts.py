@@ -88,6 +88,17 @@ def test_a_run_that_was_interrupted_ends_earlier_than_asked_for(whole, tmp_path)
     assert draws_of(mp.extend(path, density, draws=43, **again)).equals(draws_of(whole))
 
 
+@pytest.mark.filterwarnings("ignore:The chains do not agree")  # there are few draws
+def test_an_extension_that_was_interrupted_goes_on_to_its_own_end(tmp_path):
+    """Not to that of the run that it extends, whose target is reached."""
+    path, again = str(tmp_path / "run.zarr"), {"progress": False, **OBJECTS}
+    first = sample(store=path, until=mp.Until(ess=1, rhat=100), draws=400)["posterior"].sizes["draw"]
+    assert first < 400
+    with pytest.warns(mp.SamplingWarning, match=f"of {first + 30} draws"):
+        mp.extend(path, density, draws=30, callback=signals(signal.SIGINT, at=first + 10), **again)
+    assert mp.resume(path, density, **again)["posterior"].sizes["draw"] == first + 30
+
+
 def test_ctrl_c_leaves_a_store_that_goes_on(whole, tmp_path):
     path = str(tmp_path / "run.zarr")
     with pytest.warns(mp.SamplingWarning, match=r"mp\.resume\(\".*run\.zarr\", target\) goes on"):

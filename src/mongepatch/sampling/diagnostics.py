@@ -35,8 +35,9 @@ MIN_ESS = 100
 """Effective draws, over all chains, of every parameter's bulk and tails below which estimates are said to be rough."""
 STILL = 0.01
 """A chain's spread, as a fraction of that of all chains, below which it hardly moves if it wanders, too."""
-WANDERS = 0.1
-"""Mean square of the change from draw to draw, over that of independent draws, below which a chain wanders."""
+WANDERS = 10.0
+"""In units of one over the number of draws: mean square of the change from draw to draw, over that of independent
+draws, below which a chain wanders. It is 3 for a random walk, else about twice the number of effective draws."""
 MAX_OUTSIDE_FRACTION = 0.01
 """Fraction of trajectories that may leave the support of a density before that is the first thing to mend."""
 MAX_ROUNDING = 0.01
@@ -56,17 +57,22 @@ def diagnose(tree: "DataTree", situation: Situation | None = None) -> str:
     return " ".join(_sentences(tree, Situation() if situation is None else situation))
 
 
-def unchecked(tree: "DataTree") -> str:
+def unchecked(tree: "DataTree", draws: int | None = None) -> str:
     """A sentence on a run that is too short for `diagnose` to see whether chains agree; empty for a longer one.
 
     Of many chains nested R̂ is looked at, however short they are.
+
+    Args:
+        tree: the result.
+        draws: of each chain, where the result has only the last of them.
     """
     stats = tree["sample_stats"].to_dataset()
-    if stats.sizes["draw"] >= MIN_DRAWS or stats.sizes["chain"] > MAX_CHAINS:
+    draws = stats.sizes["draw"] if draws is None else draws
+    if draws >= MIN_DRAWS or stats.sizes["chain"] > MAX_CHAINS:
         return ""
     return (
         f"convergence is not checked: R̂, effective sizes and BFMI need {MIN_DRAWS} draws of each chain, and there are "
-        f"{stats.sizes['draw']}"
+        f"{draws}"
     )
 
 
@@ -198,10 +204,10 @@ def _deep(tree: "DataTree", situation: Situation) -> Iterator[str]:
 
 
 def _still_chains(tree: "DataTree") -> np.ndarray:
-    """Which chains hardly move, whatever the kernel: they wander, and all their draws are in one place.
+    """Which chains hardly move, whatever the kernel: they wander all the time, and all their draws are in one place.
 
-    Chains in modes that are far apart are in one place, too, but do not wander there. Nothing is said where nothing
-    was accepted, and of chains that all start at the same place.
+    Chains in modes that are far apart are in one place, too, but come back to where they were there. Nothing is said
+    where nothing was accepted, and of chains that all start at the same place.
     """
     moving = _moving(_some_chains(tree["posterior"].to_dataset()))
     if moving.sizes.get("chain", 1) < 2 or not moving or not _enough(tree):
@@ -209,19 +215,22 @@ def _still_chains(tree: "DataTree") -> np.ndarray:
     still = np.ones(moving.sizes["chain"], bool)
     for values in moving.values():
         draws = np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
-        with np.errstate(invalid="ignore", over="ignore"):  # draws that go away for ever
+        with np.errstate(all="ignore"):  # draws that go away for ever, whose squares are infinite
+            draws = draws[..., np.ptp(draws, axis=(0, 1)) > 0]
+            draws = draws / np.abs(draws).max(axis=(0, 1), initial=0.0)
+            draws = draws / draws.std(axis=(0, 1))
             own, change = draws.var(axis=1), np.square(np.diff(draws, axis=1)).mean(axis=1)
-            varies = np.ptp(draws, axis=(0, 1)) > 0
-            stays = (own <= STILL**2 * draws.var(axis=(0, 1))) & (change <= WANDERS * 2 * own)
-        still &= (stays | ~varies).all(axis=1)
+            wanders = change.sum(axis=1) <= WANDERS / draws.shape[1] * 2 * own.sum(axis=1)
+            still &= wanders & (own <= STILL**2).all(axis=1)
     return still
 
 
 def _hardly_move(tree: "DataTree", still: np.ndarray, situation: Situation) -> str:
     stats = tree["sample_stats"].to_dataset()
     steps = f", with steps of {float(stats['step_size'].mean()):.1e}" if "step_size" in stats else ""
+    chains = f"{still.size} chains" + " that were looked at" * (still.size < stats.sizes["chain"])
     return (
-        f"{still.sum()} of {still.size} chains hardly move{steps}: the draws of each spread by less than {STILL:.0%} "
+        f"{still.sum()} of {chains} hardly move{steps}: the draws of each spread by less than {STILL:.0%} "
         "of what all chains spread by. They say where chains were when warm-up ended, and nothing of the density. "
         f"{for_still_chains(situation)}"
     )

@@ -220,8 +220,9 @@ class Keeper:
     def _state(self, points: Any, policy: Any, **ended: Any) -> Container:
         live = {f"live.{name}": values for name, values in self.live.arrays.items()} if self.options.watches else {}
         arrays = arrays_of("points", points) | arrays_of("policy", policy) | live
-        total = self.options.draws
-        return Container(arrays, {"made": self.made, "seconds": self.seconds, "total": total, **ended})
+        options = self.options
+        goal = {"total": options.draws, "until": None if options.until is None else asdict(options.until)}
+        return Container(arrays, {"made": self.made, "seconds": self.seconds, **goal, **ended})
 
 
 class StoreKeeper(Keeper):
@@ -308,8 +309,7 @@ class StoreKeeper(Keeper):
         """The result, whose arrays are read from the store when they are used."""
         self.write(state.points, state.policy)
         groups = {"posterior": attrs, "sample_stats": attrs}
-        until = None if self.options.until is None else asdict(self.options.until)
-        self.store.finish(groups, *self._state(state.points, state.policy, ended=ended, until=until))
+        self.store.finish(groups, *self._state(state.points, state.policy, ended=ended))
         return open_tree(self.store.files, self.store.metadata())
 
     def _converted(self, tree: "DataTree") -> "DataTree":

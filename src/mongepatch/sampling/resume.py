@@ -57,8 +57,9 @@ def resume(
         target: the target, or the log density, that the run was begun with.
         init: one point of the parameters, for a log density whose parameters are neither one array nor a dict of
             arrays; its values do not matter.
-        draws: ends the run at so many draws of each chain, fewer than it was begun with; they are the first ones of the
-            longer run. It takes no fewer than there are. By default the run gets as many as it was begun with.
+        draws: ends the run at so many draws of each chain, counted before `thin`, fewer than it was begun with; they
+            are the first ones of the longer run. It takes no fewer than there are. By default the run gets as many as
+            it was begun with.
         callback: as for `sample`.
         progress: as for `sample`.
         executor: as for `sample`, for a run that was begun with one, or on several hosts: its chains may be drawn in
@@ -186,6 +187,8 @@ def _settings(continued: Continued, given: Mapping[str, Any], more: int, until: 
     facts = continued.state.facts
     if until is not None and not isinstance(until, Until):
         raise SettingError(f"until must be an mp.Until, such as mp.Until(ess=400); it is {until!r}.")
+    if "until" in facts:  # that of the run as it is now, which may be an extension; older stores do not have it
+        settings["until"] = None if facts["until"] is None else Until(**facts["until"])
     if more:
         if "made" not in facts:
             raise SettingError("The run is still in warm-up, so that there is nothing to extend: resume it first.")
@@ -209,14 +212,13 @@ def _shortened(continued: Continued, settings: Mapping[str, Any], most: int) -> 
     where = "the store" if continued.store is None else continued.store.files.words
     if most > asked:
         raise SettingError(
-            f"The run was to have {asked:,} draws of each chain, and draws={most} are more: end it first, and then "
-            f"{to_extend(where)} adds draws."
+            f"The run was to have {asked:,} draws of each chain, and {most:,} are more: {to_extend(where)} adds draws "
+            "to a run that has ended."
         )
     if most < made:
         raise SettingError(
-            f"The run has {made:,} draws of each chain, and draws={most} are fewer: none is thrown away. "
-            f"{to_resume(where, made)} ends it with those that there are, of which any number can be read from "
-            f"{to_read(where)}."
+            f"The run has {made:,} draws of each chain, and {most:,} are fewer: none is thrown away. "
+            f"{to_resume(where, made)} ends it with those that there are, which {to_read(where)} shows already."
         )
     return _ending_at(most, until)
 

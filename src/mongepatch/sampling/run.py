@@ -180,7 +180,7 @@ def run_chains(run: ReadyRun, options: RunOptions, keeper: Keeper) -> tuple["Dat
         columns = None if needs_all else kept_columns(target, options.keep)
         ending = make_draws(runner, state, keeper, report, interrupts, columns)
         tree = keeper.finish(state, attributes(keeper.seconds) | {"interrupted": int(ending.interrupted)}, ending.words)
-        report.message(unchecked(tree))
+        report.message(unchecked(tree, keeper.made // options.thin))
     if options.stored:
         interrupts.deliver()
     added = {}

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mongepatch.sampling.advice import Situation
-from mongepatch.sampling.diagnostics import diagnose
+from mongepatch.sampling.diagnostics import diagnose, unchecked
 from mongepatch.sampling.live import LiveDiagnostics
 from mongepatch.sampling.long_runs import for_diagnosis
 from mongepatch.sampling.until import Until
@@ -34,7 +34,9 @@ def read_run(location: Any) -> StoredRun:
     situation = Situation.of_facts(store.run.facts["settings"].get("situation", {}))
     found = diagnose(for_diagnosis(tree), situation.of(tree))
     divergences = int(tree["sample_stats"]["diverging"].sum())
-    messages = [words for words in (_ending(store, ended), found) if words]
+    short = unchecked(tree)
+    told = (_ending(store, ended), found, f"{short[0].upper()}{short[1:]}." if short else "")
+    messages = [words for words in told if words]
     return StoredRun(tree, ended in ("interrupted", "unfinished", "merging"), divergences, messages)
 
 
@@ -43,9 +45,10 @@ def _ended(store: RunStore, tree: "DataTree") -> str:
     facts = {} if store.state is None else store.state.facts
     if "ended" in facts or "merging" in facts:
         return str(facts.get("ended", "merging"))
-    is_done = facts["made"] >= facts["total"]
-    may_end_early = store.run.facts["settings"]["plain"].get("until") is not None
-    return "done" if is_done or (may_end_early and tree["posterior"].attrs.get("interrupted") == 0) else "unfinished"
+    if facts["made"] >= facts["total"]:
+        return "done"
+    may_end_early = "until" not in facts and store.run.facts["settings"]["plain"].get("until") is not None
+    return "done" if may_end_early and tree["posterior"].attrs.get("interrupted") == 0 else "unfinished"
 
 
 def _ending(store: RunStore, ended: str) -> str:
