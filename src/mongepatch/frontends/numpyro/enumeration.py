@@ -74,7 +74,8 @@ def check_summed_out(
     try:
         jax.eval_shape(density, position)
     except Exception as error:
-        raise ModelError(f"{_cannot_be_summed_out(sites)}: {str(error) or type(error).__name__}") from error
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ModelError(f"{_cannot_be_summed_out(sites)}: {reason}") from error
 
 
 def _cannot_be_summed_out(sites: Mapping[str, Mapping[str, Any]]) -> str:
