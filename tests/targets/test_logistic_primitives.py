@@ -10,7 +10,9 @@ import pytest
 import mongepatch as mp
 from mongepatch.integrators import Phase
 from mongepatch.integrators.lagrangian import Lagrangian
+from mongepatch.kernels import LMC, Setup, draw
 from mongepatch.metrics import Monge
+from mongepatch.program import trace_density
 from mongepatch.targets import logistic_primitives
 
 COEFFICIENTS, OBSERVATIONS, PRECISION = 5, 37, 0.3
@@ -127,6 +129,17 @@ def test_a_bend_takes_both_products_in_one_operation():
     bend = kicked(BETA, V)
     np.testing.assert_allclose(bend.curvature, hessian @ gradient, rtol=1e-10)
     np.testing.assert_allclose(bend.along, hessian @ V, rtol=1e-10)
+
+
+def test_a_draw_makes_no_array_of_chains_and_observations():
+    """It is the primitives alone, of a density that was traced before it was differentiated."""
+    metric, program = Monge(0.7), trace_density(density, jax.ShapeDtypeStruct(BETA.shape, BETA.dtype))
+    points = jax.vmap(lambda x: metric.at(program, x)[0])(jnp.zeros((8, COEFFICIENTS)))
+    setup = Setup(program, metric, jnp.asarray(0.1), mp.Static(7))
+    one = jax.vmap(lambda key, point: draw(LMC(), key, point, setup))
+    text = str(jax.make_jaxpr(one)(jax.random.split(jax.random.key(0), 8), points))
+    assert "logistic_products[" in text
+    assert f"[8,{OBSERVATIONS}]" not in text
 
 
 def test_trajectories_are_those_of_the_density_in_jax():
