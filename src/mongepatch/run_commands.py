@@ -3,7 +3,6 @@
 import json
 import os
 import runpy
-import shlex
 import sys
 import warnings
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mongepatch._cache import cache_folder, keep
+from mongepatch._commands import to_extend, to_resume
 from mongepatch._extras import require
 from mongepatch.errors import ModelError, SamplingInterrupted, SamplingWarning, SettingError
 from mongepatch.sampling import Until
@@ -43,13 +43,13 @@ def sample_into(model: str, store: str, until: str | None, settings: dict[str, A
 
 def resume_from(store: str, model: str | None, draws: int | None, *, progress: bool, as_json: bool) -> int:
     """Go on with a run; return the exit code."""
-    target, init = _model_of(store, model, "resume")
+    target, init = _model_of(store, model, to_resume(store))
     return _told(store, lambda: resume_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
 
 
 def extend_by(store: str, model: str | None, draws: int, *, progress: bool, as_json: bool) -> int:
     """Add draws to a run; return the exit code."""
-    target, init = _model_of(store, model, "extend")
+    target, init = _model_of(store, model, to_extend(store))
     return _told(store, lambda: extend_run(store, target, init, draws=draws, progress=progress), as_json=as_json)
 
 
@@ -107,13 +107,12 @@ def load_model(named: str) -> tuple[Target | Callable[..., Any], Any]:
     return target, found.get("init")
 
 
-def _model_of(store: str, model: str | None, command: str) -> tuple[Target | Callable[..., Any], Any]:
+def _model_of(store: str, model: str | None, again: str) -> tuple[Target | Callable[..., Any], Any]:
     """The model of a run that goes on. Which code to run is never read from the store."""
     named = model or _remembered(store)
     if named is None:
         raise SettingError(
-            f"It is not known on this machine which model {store} is of: mongepatch {command} {shlex.quote(store)} "
-            "FILE.py:NAME" + " --draws N" * (command == "extend")
+            f"It is not known on this machine which model {store} is of: name it, as in {again} FILE.py:NAME"
         )
     return load_model(named)
 
@@ -142,7 +141,7 @@ def _told(store: str, run: Callable[[], "DataTree"], *, as_json: bool) -> int:
         _print(as_json, {"store": store, "state": "interrupted", "message": str(error)}, str(error))
         return INTERRUPTED
     except KeyboardInterrupt:  # the second one
-        line = f"Stopped. mongepatch resume {store} goes on from the last checkpoint."
+        line = f"Stopped. {to_resume(store)} goes on from the last checkpoint."
         _print(as_json, {"store": store, "state": "interrupted", "message": line}, line)
         sys.stdout.flush()
         os._exit(INTERRUPTED)  # JAX would wait for the chunk that still runs

@@ -21,6 +21,14 @@ class AlarmError(Exception):
     """Raised by a signal's handler."""
 
 
+class Interrupted(Thread):
+    """A thread during whose start a signal comes."""
+
+    def start(self):
+        super().start()
+        raise AlarmError
+
+
 @jax.jit
 def product(matrix, turns):
     """A power of a matrix: so large a program that JAX does not run it at once, in the thread that calls."""
@@ -73,11 +81,6 @@ def test_a_wait_is_one_wait():
 
 
 def test_a_thread_is_waited_for_at_the_end_where_a_signal_comes_as_it_starts(monkeypatch):
-    class Interrupted(Thread):
-        def start(self):
-            super().start()
-            raise AlarmError
-
     monkeypatch.setattr(waiting, "Thread", Interrupted)
     left = []
     monkeypatch.setattr(waiting, "_left", left)
@@ -101,12 +104,6 @@ def test_where_no_thread_can_be_started_the_main_thread_waits(monkeypatch):
 def test_threads_that_have_ended_are_forgotten(monkeypatch):
     left = [Thread(target=lambda: None) for _ in range(3)]
     monkeypatch.setattr(waiting, "_left", left)
-
-    class Interrupted(Thread):
-        def start(self):
-            super().start()
-            raise AlarmError
-
     monkeypatch.setattr(waiting, "Thread", Interrupted)
     with pytest.raises(AlarmError):
         wait_until_ready(slow(0.2))
@@ -132,33 +129,30 @@ except test_waiting.AlarmError:
 """
 
 
-@needs_timers
-def test_ctrl_c_ends_a_process_that_waits_for_what_was_left():
-    program = (
-        PROGRAM.replace("slow(1.0)", "slow(60.0)")
-        + """
+INTERRUPTED_AT_ITS_END = """
 import os
 from threading import Timer
 timer = Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
 timer.daemon = True
 timer.start()
 """
-    )
+
+
+def run_to_the_end(program):
+    """What became of a process that runs the program."""
+    call, folder = [sys.executable, "-c", program], Path(__file__).parent
+    return subprocess.run(call, capture_output=True, text=True, timeout=120, cwd=folder, check=False)
+
+
+@needs_timers
+def test_ctrl_c_ends_a_process_that_waits_for_what_was_left():
     began = time.monotonic()
-    ended = subprocess.run(
-        [sys.executable, "-c", program],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        cwd=Path(__file__).parent,
-        check=False,
-    )
+    ended = run_to_the_end(PROGRAM.replace("slow(1.0)", "slow(60.0)") + INTERRUPTED_AT_ITS_END)
     assert (ended.returncode, ended.stdout) == (130, "left\n")
     assert time.monotonic() - began < 50
 
 
 @needs_timers
 def test_a_process_that_leaves_a_wait_ends_without_an_error():
-    call, folder = [sys.executable, "-c", PROGRAM], Path(__file__).parent
-    ended = subprocess.run(call, capture_output=True, text=True, timeout=120, cwd=folder, check=False)
+    ended = run_to_the_end(PROGRAM)
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "left\n", "")

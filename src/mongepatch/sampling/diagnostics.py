@@ -1,6 +1,6 @@
 """Diagnostics of a run: what a reader of the draws must know before using them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +15,7 @@ from mongepatch.warmup.curvature import MAX_UNSTABLE_FRACTION
 from mongepatch.warmup.efficiency import MIN_BFMI, smallest_bfmi
 
 if TYPE_CHECKING:
-    from xarray import Dataset, DataTree
+    from xarray import DataArray, Dataset, DataTree
 
 MAX_R_HAT = 1.01
 """R̂ above which estimates are said to be rough, as other libraries do."""
@@ -84,26 +84,28 @@ def smallest_ess_of_run(tree: "DataTree") -> float:
     """
     posterior = tree["posterior"].to_dataset()
     some = _some_chains(posterior)
-    columns = [
-        np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
-        for values in some.values()
-    ]
-    draws = np.concatenate(columns, axis=-1)
+    draws = np.concatenate([_columns(values) for values in some.values()], axis=-1)
     return smallest_ess(draws[..., np.ptp(draws, axis=(0, 1)) > 0]) * _chain_ratio(posterior)
 
 
+def _columns(values: "DataArray") -> np.ndarray:
+    """Draws of a variable as an array [chain, draw, entry]."""
+    array = np.asarray(values.transpose("chain", "draw", ...), float)
+    return array.reshape(*array.shape[:2], -1)
+
+
 def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
-    still, bounded = _still_chains(tree), _leaves_support(tree, situation)
+    counts = _counts(tree)
+    still, bounded = _still_chains(tree), _leaves_support(tree, situation, counts)
     all_still = still.size > 0 and bool(still.all())
     if still.any():
         yield _hardly_move(tree, still, situation)
-    yield from _failures(tree, situation, bounded=bounded, too_long=not all_still)
+    yield from _failures(tree, situation, counts, bounded=bounded, too_long=not all_still)
     unstable = list(_unstable(float(tree["posterior"].attrs.get("unstable_fraction", 0.0))))
     slow = [] if bounded or all_still else list(_heavy_energy(tree))
     yield from unstable
     yield from slow
-    steep = bool(unstable or slow or (tree["sample_stats"]["failure"] == int(Failure.ENERGY)).any())
-    if steep and not bounded and not all_still:
+    if (unstable or slow or counts[Failure.ENERGY]) and not bounded and not all_still:
         yield for_geometry(situation, form_of(tree["posterior"].to_dataset(), situation.parameters))
     yield from _deep(tree, situation)
     disagreement = [] if all_still else list(_disagreement(tree, situation, advise=not bounded and not still.any()))
@@ -119,9 +121,11 @@ def _sentences(tree: "DataTree", situation: Situation) -> Iterator[str]:
         )
 
 
-def _failures(tree: "DataTree", situation: Situation, *, bounded: bool, too_long: bool) -> Iterator[str]:
+def _failures(
+    tree: "DataTree", situation: Situation, counts: Mapping[Failure, int], *, bounded: bool, too_long: bool
+) -> Iterator[str]:
     """What went wrong with trajectories, the commonest first; of steps that are too long, only where they can be."""
-    counts, total = _counts(tree), tree["sample_stats"]["failure"].size
+    total = tree["sample_stats"]["failure"].size
     undefined, diverged = counts[Failure.NOT_FINITE], counts[Failure.ENERGY]
     if not tree["sample_stats"]["accepted"].any():
         yield "Nothing was accepted: the draws are the starting points. Try a step_size that is ten times smaller."
@@ -153,13 +157,12 @@ def _counts(tree: "DataTree") -> dict[Failure, int]:
     return {code: int((failed == code).sum()) for code in Failure}
 
 
-def _leaves_support(tree: "DataTree", situation: Situation) -> bool:
+def _leaves_support(tree: "DataTree", situation: Situation, counts: Mapping[Failure, int]) -> bool:
     """Whether a density that was given as a function most probably has a bound: nothing else is to be mended before.
 
     Models transform their variables by themselves.
     """
-    counts, stats = _counts(tree), tree["sample_stats"]
-    outside = counts[Failure.NOT_FINITE]
+    outside, stats = counts[Failure.NOT_FINITE], tree["sample_stats"]
     often = outside > max(counts[Failure.ENERGY], MAX_OUTSIDE_FRACTION * stats["failure"].size)
     return situation.origin == "density" and often and bool(stats["accepted"].any())
 
@@ -214,7 +217,7 @@ def _still_chains(tree: "DataTree") -> np.ndarray:
         return np.zeros(0, bool)
     still = np.ones(moving.sizes["chain"], bool)
     for values in moving.values():
-        draws = np.asarray(values.transpose("chain", "draw", ...), float).reshape(*values.shape[:2], -1)
+        draws = _columns(values)
         with np.errstate(all="ignore"):  # draws that go away for ever, whose squares are infinite
             draws = draws[..., np.ptp(draws, axis=(0, 1)) > 0]
             draws = draws / np.abs(draws).max(axis=(0, 1), initial=0.0)
